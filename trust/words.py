@@ -29,7 +29,7 @@ Excuse = tuple[str, str]  # a part of the name of a file or of a public name, an
 # what is not written -> what is
 WORDS = {
     r"dust": "negligible rule",
-    r"cards?(?! game)": "GPU",
+    r"(?<!model )cards?(?! game)": "GPU",
     r"accelerators?": "GPU",
     r"dealt|like cards": "stratified folds",
     r"com(?:e|es|ing) back|came back|reappears?": "is selected again",

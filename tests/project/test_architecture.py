@@ -42,6 +42,7 @@ ROOMS = [
     "_peers",
     "dask",
     "spark",
+    "mlflow",
     "datasets",
     "_public",
     "workbench",

@@ -1,4 +1,4 @@
-"""``pysirus verify`` and ``pysirus sign``: is a model file what its data give, is its query, and who vouches for it."""
+"""``pysirus verify``, ``sign`` and ``card``: is a file what its data give, who signs it, what is known of it."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from pysirus.cli._options import ALARM, TABLE_HELP, app, check_output
+from pysirus.cli._options import ALARM, MODEL_HELP, TABLE_HELP, app, check_output
 from pysirus.cli.use import Json, Model, load_model
 
 
@@ -161,3 +161,102 @@ def sign(
     date = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
     write_document(output or model, add_signature(document, key, by=by, date=date, note=note))
     tell_aside(f"Signed: {output or model}")
+
+
+@app.command()
+def card(
+    model: Annotated[Path | None, typer.Argument(metavar="MODEL", help=MODEL_HELP, show_default=False)] = None,
+    table: Annotated[
+        str | None,
+        typer.Argument(metavar="[TABLE]", help=TABLE_HELP + " Rows that the model has not seen, with the target."),
+    ] = None,
+    output: Annotated[
+        Path | None,
+        typer.Option("--output", "-o", metavar="FILE", help="Write here: .md or .html. Default: print Markdown."),
+    ] = None,
+    about: Annotated[
+        Path | None, typer.Option("--about", metavar="FILE", help="What a person says, as TOML; see --template.")
+    ] = None,
+    template: Annotated[
+        bool, typer.Option("--template", help="Print a blank file for --about, with explanations.")
+    ] = False,
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="COL", help="Compare the groups of TABLE that this column makes.")
+    ] = None,
+    evidence: Annotated[
+        Path | None, typer.Option("--evidence", metavar="FILE", help="What `pysirus evidence --json` printed.")
+    ] = None,
+    monitoring: Annotated[
+        Path | None, typer.Option("--monitoring", metavar="FILE", help="What `pysirus monitor --json` printed.")
+    ] = None,
+    title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="The heading.")] = None,
+) -> None:
+    """Write a model card: purpose, population, data, method, rules, evidence, groups, limits, monitoring and owner.
+
+    What the model file knows is filled in. What only a person can say comes from --about; what is not there is marked
+    "not stated". With TABLE metrics of rows that the model has not seen are added.
+
+    Example: [bold]pysirus card credit.json --about about.toml -o card.html[/bold]
+
+    The blank: [bold]pysirus card --template > about.toml[/bold]
+    """
+    from pysirus.cli._streams import deliver, print_data, tell_aside
+    from pysirus.report._about import template as blank
+
+    if template:
+        print_data(blank())
+        return
+    if model is None:
+        raise typer.BadParameter("give a model file, or --template.", param_hint="MODEL")
+    if output is not None and output.suffix.lower() not in (".md", ".html", ".htm"):
+        raise typer.BadParameter(f"'{output}' must end in .md or .html.", param_hint="--output")
+    if by is not None and table is None:
+        raise typer.BadParameter("makes groups of the rows of TABLE: give one.", param_hint="--by")
+    inputs = [own for own in (model, about, evidence, monitoring) if own is not None]
+    from pysirus._runtime.output import DOCUMENT
+
+    check_output(output, "--output", inputs, DOCUMENT)
+    loaded = load_model(model)
+    rows = {} if table is None else _found_on(loaded, table, by)
+    results = {"evidence": _result(evidence, "--evidence"), "monitoring": _result(monitoring, "--monitoring")}
+    found = loaded.card(_existing(about, "--about"), **rows, **results, title=title)
+    if output is None:
+        print_data(found.to_markdown())
+    else:
+        deliver([(lambda: found.save(output), f"Model card written to {output}")], lambda: None)
+    if found.missing:
+        tell_aside(f"{len(found.missing)} answers are not stated: {', '.join(found.missing[:4])}, ...")
+
+
+def _existing(path: Path | None, option: str) -> Path | None:
+    if path is not None and not path.is_file():
+        raise typer.BadParameter(f"there is no file '{path}'.", param_hint=option)
+    return path
+
+
+def _result(path: Path | None, option: str) -> Any:
+    """What another command printed as JSON."""
+    import json
+
+    if _existing(path, option) is None:
+        return None
+    assert path is not None
+    key = {"--evidence": "expected_return", "--monitoring": "verdict"}[option]
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or key not in found:
+        raise typer.BadParameter(f"'{path}' is not what that command prints with --json.", param_hint=option)
+    return found
+
+
+def _found_on(loaded: Any, table: str, by: str | None) -> dict[str, Any]:
+    """The metrics of rows, and those of the groups that they make."""
+    from pysirus.cli._show import model_of
+    from pysirus.cli._truth import Truth, score_groups
+    from pysirus.cli.edit import training_rows
+
+    rules = model_of(loaded)
+    found = {"metrics": rules.metrics(*training_rows(table, rules, None))}
+    return found if by is None else {**found, "groups": score_groups(rules, table, Truth().of(rules), by)}

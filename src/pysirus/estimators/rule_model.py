@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pysirus._use.monitoring import Monitoring
     from pysirus._use.refit import Refit
     from pysirus._use.score import Score
+    from pysirus.report.card import Card
 
 
 class Actions(Decisions):
@@ -401,6 +402,55 @@ class Actions(Decisions):
 
         options = {"groups": groups, "exposure": exposure}
         return refit(self, X, y, sample_weight, alpha=alpha, n_resamples=n_resamples, **options)
+
+    def card(
+        self,
+        about: Any = None,
+        *,
+        metrics: Score | None = None,
+        groups: GroupMetrics | None = None,
+        evidence: Any = None,
+        monitoring: Any = None,
+        title: str | None = None,
+    ) -> Card:
+        """A model card: a document for those who check models, with what the file knows and what a person says.
+
+        Parameters
+        ----------
+        about : dict, str or path, optional
+            What only a person can say, by section and key, or the TOML file that has it. ``pysirus card --template``
+            writes a blank one. What is not there is marked "not stated".
+        metrics : Score, optional
+            What ``metrics(X, y)`` found for rows that the model was not fitted on.
+        groups : GroupMetrics, optional
+            What ``metrics(X, y, by=...)`` found.
+        evidence : Evidence or dict, optional
+            What ``evidence`` found, or its ``to_dict()``.
+        monitoring : Monitoring or dict, optional
+            What ``monitor`` found, or its ``to_dict()``.
+        title : str, optional
+            The heading.
+
+        Returns
+        -------
+        card : Card
+            Prints as Markdown; ``save`` writes Markdown or HTML, ``missing`` lists what is not stated.
+
+        Examples
+        --------
+        >>> from pysirus import SirusRegressor
+        >>> from pysirus.datasets import load_ozone
+        >>> X, y = load_ozone(return_X_y=True, as_frame=True)
+        >>> model = SirusRegressor(n_rules=5, n_trees=500, random_state=0).fit(X, y)
+        >>> card = model.card({"owner": {"name": "A. Smith"}})
+        >>> "purpose.use" in card.missing, "owner.name" in card.missing
+        (True, False)
+        """
+        from pysirus.report.card import make_card
+
+        model = self._as_model()
+        told: dict[str, Any] = {"metrics": metrics, "groups": groups, "evidence": evidence, "monitoring": monitoring}
+        return make_card(model, about, title=title, recipe=self._keep_recipe(model).facts.learned_by, **told)
 
     def diff(self, new: Any) -> Diff:
         """Compare with a newer model: which rules were kept, shifted, added or removed.

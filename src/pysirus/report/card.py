@@ -1,0 +1,371 @@
+"""A model and what a person says about it in, a model card out: a document for those who check models.
+
+What the model file knows is filled in. What only a person can say is asked for (``_about.py``), and marked where it is
+not stated. Texts of others are escaped, in Markdown and in HTML.
+"""
+
+from __future__ import annotations
+
+import html
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from pysirus._data.table import Feature
+from pysirus._model.doubts import doubts
+from pysirus._model.held_out import METRICS, metric_texts
+from pysirus._model.model import Model
+from pysirus._parameters import ParameterError
+from pysirus._runtime.output import DOCUMENT, check_output, write_text
+from pysirus._text.format import format_date, format_label, format_number, format_percent, one_line
+from pysirus._text.message import say
+from pysirus._use.edit import trail_lines
+from pysirus._use.groups import GroupMetrics
+from pysirus.export.lists import escape_markdown, to_html, to_markdown
+from pysirus.report._about import QUESTIONS, read_about
+
+NOT_STATED = "not stated"
+MOST_LEVELS = 8  # categories of a column that are named
+LARGE = 1e5  # numbers that are written with commas
+FEW = "fewer than 10 rows"  # which are not counted apart
+TITLES = {
+    "purpose": "Purpose",
+    "population": "Population",
+    "data": "Data",
+    "method": "Method",
+    "rules": "Rules",
+    "evidence": "Evidence",
+    "groups": "Groups",
+    "limits": "Limits",
+    "monitoring": "Monitoring plan",
+    "changes": "Changes and signatures",
+    "owner": "Owner",
+    "crosswalk": "Crosswalk",
+}
+LIMITS = (
+    "Rules are associations in the training rows. They do not establish causes.",
+    "Beyond the range of the training rows a rule says what it says at the end of that range.",
+    "Thresholds are quantiles of the training rows: another sample has others near them.",
+)
+CROSSWALK = (
+    ("Purpose; Owner", "development and use; governance", "1(a), 1(h), 2(b)", "3a, 4"),
+    ("Population; Data", "development: data", "2(d)", "5a, 5b, 6a, 6b, 7, 8a, 9, 20"),
+    ("Method; Rules", "conceptual soundness", "2(a), 2(b), 2(c)", "11, 12, 15, 21, 22"),
+    ("Evidence", "outcomes analysis; validation", "2(g), 4", "16, 23a"),
+    ("Groups", "outcomes analysis", "2(g), 3", "3c, 14, 23b"),
+    ("Limits", "limitations; use", "2(e), 3, 5", "25, 26, 27a"),
+    ("Monitoring plan", "ongoing monitoring", "3, 9", "24, 27c"),
+    ("Changes and signatures", "documentation; governance", "2(f), 6", "18f, 24"),
+)
+SOURCES = (
+    "SR 26-2: Revised Guidance on Model Risk Management, Federal Reserve, 17 April 2026; by topic.",
+    "Annex IV of Regulation (EU) 2024/1689 (AI Act); by point. Points 7 and 8 (standards, declaration of conformity) "
+    "are not covered.",
+    "TRIPOD+AI: Collins and others, BMJ 2024;385:e078378; by item. Items of a paper (title, abstract, funding, ethics) "
+    "are not covered.",
+    "This table says where to look. It claims no compliance with any of them.",
+)
+
+
+class Fact(NamedTuple):
+    """A line of a section: what it is, and what is known; None where a person has not said it."""
+
+    name: str
+    text: str | None
+
+
+class Grid(NamedTuple):
+    """A table of a section."""
+
+    header: Sequence[str]
+    rows: Sequence[Sequence[str]]
+
+
+class Rules(NamedTuple):
+    """The rule list, which has its own form in Markdown and in HTML."""
+
+    model: Model
+
+
+Block = Fact | Grid | Rules | str
+
+
+@dataclass(frozen=True)
+class Card:
+    """A model card.
+
+    Attributes
+    ----------
+    title : str
+        The heading.
+    sections : dict of str to list
+        What stands in each section.
+    missing : list of str
+        What a person has not said, as ``section.key``.
+    """
+
+    title: str
+    sections: Mapping[str, Sequence[Block]]
+    missing: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return self.to_markdown()
+
+    def __repr__(self) -> str:
+        return f"<model card '{one_line(self.title)}', {len(self.missing)} answers not stated>"
+
+    def _repr_html_(self) -> str:
+        return self.to_html()
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it: as HTML where the name ends in .html, as Markdown where it ends in .md."""
+        ending = Path(path).suffix.lower()
+        if ending not in (".md", ".html", ".htm"):
+            raise ParameterError(f"The name of a model card must end in .md or .html, got '{path}'.")
+        check_output(path, kind=DOCUMENT)
+        write_text(path, self.to_markdown() if ending == ".md" else self.to_html())
+
+    def to_markdown(self) -> str:
+        """The document in Markdown, as GitHub reads it."""
+        lines = [f"# {escape_markdown(self.title)}", "", *self._summary(escape_markdown)]
+        for key, blocks in self.sections.items():
+            lines += ["", f"## {TITLES[key]}", ""]
+            for block in blocks:
+                lines += _markdown(block)
+        return "\n".join(lines).rstrip() + "\n"
+
+    def _summary(self, escape: Any) -> list[str]:
+        asked = sum(map(len, QUESTIONS.values()))
+        return [escape(f"{asked - len(self.missing)} of {asked} questions to a person are answered.")]
+
+    def to_html(self) -> str:
+        """The document as one HTML page, which loads nothing."""
+        body = [f"<h1>{html.escape(one_line(self.title))}</h1>", f"<p class=note>{self._summary(html.escape)[0]}</p>"]
+        for key, blocks in self.sections.items():
+            body.append(f'<h2 id="{key}">{TITLES[key]}</h2>')
+            body += _html_blocks(blocks)
+        head = f'<meta charset="utf-8"><title>{html.escape(one_line(self.title))}</title><style>{STYLE}</style>'
+        view = '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        return f'<!doctype html>\n<html lang="en"><head>{head}{view}</head>\n<body>{chr(10).join(body)}</body></html>\n'
+
+
+STYLE = """
+:root { color-scheme: light dark; --ground: #fff; --ink: #1c2430; --soft: #5b6675; --line: #d9dee6; --mark: #fdf1dc; }
+@media (prefers-color-scheme: dark) { :root { --ground: #12161c; --ink: #e7ebf1; --soft: #9aa6b6; --line: #2f3947;
+  --mark: #3a2c12; } }
+html { background: var(--ground); color: var(--ink); font: 16px/1.5 system-ui, sans-serif; }
+body { max-width: 60rem; margin: 0 auto; padding: 1.5rem; } h1 { font-size: 1.6rem; margin: 0; }
+h2 { font-size: 1.2rem; margin: 2rem 0 .5rem; border-bottom: 2px solid var(--line); } .note { color: var(--soft); }
+table { border-collapse: collapse; font-size: .92rem; font-variant-numeric: tabular-nums; margin: .5rem 0; }
+caption { text-align: left; color: var(--soft); } .wide { overflow-x: auto; }
+th, td { text-align: left; padding: .3rem .8rem .3rem 0; border-bottom: 1px solid var(--line); vertical-align: top; }
+dl { display: grid; grid-template-columns: 13rem 1fr; gap: .3rem 1rem; margin: .5rem 0; }
+dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
+dd.blank { background: var(--mark); padding: 0 .4rem; font-style: italic; }
+@media (max-width: 40rem) { dl { grid-template-columns: 1fr; } } @media print { html { font-size: 12px; } }
+"""
+
+
+def _markdown(block: Block) -> list[str]:
+    if isinstance(block, Fact):
+        told = f"**{NOT_STATED}**" if block.text is None else escape_markdown(block.text)
+        return [f"- {escape_markdown(block.name)}: {told}"]
+    if isinstance(block, Rules):
+        return ["", *to_markdown(block.model).splitlines(), ""]
+    if isinstance(block, Grid):
+        head, *rows = (f"| {' | '.join(map(escape_markdown, row))} |" for row in (block.header, *block.rows))
+        return ["", head, f"|{' --- |' * len(block.header)}", *rows, ""]
+    return [f"- {escape_markdown(block)}"]
+
+
+def _html_blocks(blocks: Sequence[Block]) -> Iterator[str]:
+    """Facts that follow each other share a list of names and texts."""
+    facts: list[str] = []
+    for block in (*blocks, ""):
+        if isinstance(block, Fact):
+            kind = " class=blank" if block.text is None else ""
+            text = html.escape(one_line(block.text or NOT_STATED))
+            facts.append(f"<dt>{html.escape(block.name)}</dt><dd{kind}>{text}</dd>")
+            continue
+        if facts:
+            yield f"<dl>{''.join(facts)}</dl>"
+            facts = []
+        if isinstance(block, Rules):
+            yield f"<div class=wide>{to_html(block.model)}</div>"
+        elif isinstance(block, Grid):
+            cells = "".join(
+                f"<tr>{''.join(f'<td>{html.escape(one_line(c))}</td>' for c in row)}</tr>" for row in block.rows
+            )
+            head = "".join(f"<th>{html.escape(one_line(name))}</th>" for name in block.header)
+            yield f"<div class=wide><table><thead><tr>{head}</tr></thead><tbody>{cells}</tbody></table></div>"
+        elif block:
+            yield f"<p>{html.escape(one_line(block))}</p>"
+
+
+# ----------------------------------------------------------------------------------------------------------- content
+
+
+def make_card(
+    model: Model,
+    about: Mapping[str, Any] | str | os.PathLike[str] | None = None,
+    *,
+    title: str | None = None,
+    metrics: Any = None,
+    groups: GroupMetrics | None = None,
+    evidence: Any = None,
+    monitoring: Any = None,
+    recipe: Mapping[str, Any] | None = None,
+) -> Card:
+    """The card of a model; see ``RuleModel.card``."""
+    answers = read_about(about)
+    known: dict[str, list[Block]] = {
+        "population": [*_population(model)],
+        "data": [*_data(model)],
+        "method": [*_method(model, recipe)],
+        "rules": [Rules(model)],
+        "evidence": [*_evidence(model, metrics, evidence)],
+        "groups": [] if groups is None else [_groups(groups)],
+        "limits": [*LIMITS, *(say(own) for own in doubts(model))],
+        "monitoring": [*_monitoring(model, monitoring)],
+        "changes": [*_changes(model)],
+        "crosswalk": [Grid(("section", "SR 26-2", "AI Act, Annex IV", "TRIPOD+AI"), CROSSWALK), *SOURCES],
+    }
+    missing = []
+    sections: dict[str, list[Block]] = {}
+    for key in TITLES:
+        asked: list[Block] = []
+        for name, (label, _) in QUESTIONS.get(key, {}).items():
+            answer = answers.get(key, {}).get(name)
+            missing += [] if answer else [f"{key}.{name}"]
+            asked.append(Fact(label, answer))
+        sections[key] = [*asked, *known.get(key, [])]
+    heading = title or f"Model card: {model.target}"
+    return Card(heading, sections, tuple(missing))
+
+
+def _population(model: Model) -> Iterator[Block]:
+    facts = model.facts
+    yield Fact("Training rows", "unknown" if facts.n_rows is None else f"{facts.n_rows:,}")
+    if model.classes is not None:
+        shares = ", ".join(
+            f"{format_label(c)} {format_percent(s)}" for c, s in zip(model.classes, np.ravel(model.mean))
+        )
+        yield Fact(f"Classes of {model.target}", shares)
+    elif model.survival is not None:
+        yield Fact("Events", f"{model.survival.n_events:,}")
+    else:
+        yield Fact(f"Mean of {model.target}", format_number(float(np.ravel(model.mean)[0]), 4))
+
+
+def _data(model: Model) -> Iterator[Block]:
+    roles = {} if model.roles is None else vars(model.roles)
+    for name, label in (("weights", "Sample weights"), ("exposure", "Exposure"), ("groups", "Groups of rows")):
+        if roles.get(name):
+            yield Fact(label, roles[name])
+    mark = model.facts.fingerprint
+    yield Fact("Fingerprint of the rows", f"{mark['target']} (target), in the file for each column" if mark else "none")
+    yield Grid(("feature", "kind", "training rows", "missing", "rules"), [*_columns(model)])
+
+
+def _columns(model: Model) -> Iterator[list[str]]:
+    reference = model.reference
+    for i, feature in enumerate(model.features):
+        n_rules = sum(i in term.columns for term in model.watched_terms)
+        span = missing = ""
+        if feature.kind != "numeric":
+            named = ", ".join(map(str, feature.levels[:MOST_LEVELS]))
+            span = named + (f", ... ({len(feature.levels)} categories)" if len(feature.levels) > MOST_LEVELS else "")
+        if reference is not None:
+            own = reference.columns[i]
+            if own.low is not None and own.high is not None:
+                span = f"{_short(feature, own.low)} to {_short(feature, own.high)}"
+            missing = format_percent(float(own.sums[-1, 0]) / reference.weight) if own.missing else FEW
+        yield [feature.name, feature.kind, span, missing, str(n_rules) if n_rules else "not used"]
+
+
+def _short(feature: Feature, value: float) -> str:
+    return format_date(value) if feature.is_date else f"{value:g}" if abs(value) < LARGE else f"{value:,.0f}"
+
+
+def _method(model: Model, recipe: Mapping[str, Any] | None) -> Iterator[Block]:
+    facts = model.facts
+    recipe = recipe or facts.learned_by
+    yield Fact("Method", "SIRUS: stable and interpretable rule sets (Bénard and others, 2021)")
+    yield Fact("Predicts", f"{model.family.predicts}: {model.target}")
+    if recipe is not None:
+        told = ", ".join(f"{name}={value!r}" for name, value in recipe["parameters"].items() if value is not None)
+        yield Fact("Estimator and settings", f"{recipe['name']}({told})")
+    yield Fact("Seed", "unknown" if facts.seed is None else str(facts.seed))
+    yield Fact("Trees", "unknown" if facts.n_trees is None else f"{facts.n_trees:,}")
+    if facts.versions:
+        yield Fact("Versions", ", ".join(f"{name} {own}" for name, own in facts.versions.items()))
+    constraints = model.constraints
+    names = [feature.name for feature in model.features]
+    yield Fact("Constraints", "none" if constraints is None else constraints.text(names))
+    if model.classes is not None:
+        yield Fact("Decides for", model.family.decision_text or "the most likely class")
+    if facts.why_this_kind:
+        yield Fact("Kinds of lists compared", facts.why_this_kind)
+
+
+def _evidence(model: Model, metrics: Any, evidence: Any) -> Iterator[Block]:
+    held, tuning = model.out_of_fold, model.tuning
+    rows = [] if held is None else [["held-out rows", *own] for own in _metric_rows(held.metrics)]
+    if metrics is not None:
+        rows += [[f"{metrics.n_rows:,} other rows", *own] for own in _metric_rows(metrics.metrics)]
+    if held is None:
+        yield Fact("Cross-validation", "none: no metric of held-out rows is in the file")
+    else:
+        yield Fact("Cross-validation", f"{held.n_folds} folds, repetitions: {held.n_repeats}")
+    if tuning is not None:
+        yield Fact("Stability between folds", f"{tuning.stability:.2f} (1: the same rules in every fold)")
+    if rows:
+        yield Grid(("rows", "metric", "value", "standard error"), rows)
+    if evidence is not None:
+        told = evidence if isinstance(evidence, Mapping) else evidence.to_dict()
+        rate = told.get("expected_return")
+        if rate is not None:
+            error = "" if rate["standard_error"] is None else f" ± {rate['standard_error']:.2f}"
+            what = f"{rate['value']:.2f}{error} of the rules, by {told['n_resamples']} resamples"
+            yield Fact("Expected to return in an independent sample", what)
+
+
+def _metric_rows(metrics: Mapping[str, Any]) -> list[list[str]]:
+    return [[METRICS[name], *metric_texts(name, *pair)] for name, pair in metrics.items()]
+
+
+def _groups(found: GroupMetrics) -> Grid:
+    """A line for each group."""
+    metric = found.model.family.score_metric
+    rows = []
+    for own in (*found.groups, found.whole):
+        value = " ± ".join(text for text in metric_texts(metric, *own.score.metrics[metric]) if text)
+        gap = f"{format_number(own.gap.value, 2)} ({format_number(own.gap.low, 2)} to {format_number(own.gap.high, 2)})"
+        chosen = "" if own.selected is None else format_percent(own.selected.value)
+        rows.append([own.name, f"{own.n_rows:,}", value, gap, chosen, "few rows" if own.is_small else ""])
+    return Grid((found.by, "rows", METRICS[metric], "observed less predicted (95%)", "selected", ""), rows)
+
+
+def _monitoring(model: Model, monitoring: Any) -> Iterator[Block]:
+    reference = model.reference
+    if reference is None:
+        yield Fact("Compared with", "nothing: the file keeps no sums of its training rows")
+    else:
+        basis = "held-out residuals" if reference.out_of_fold else "residuals of training rows"
+        yield Fact("Compared with", f"sums of {reference.n_rows:,} training rows, {basis}; no rows are kept")
+    if monitoring is not None:
+        yield Fact("Last comparison", monitoring["verdict"] if isinstance(monitoring, Mapping) else monitoring.verdict)
+
+
+def _changes(model: Model) -> Iterator[Block]:
+    edits = trail_lines(model)
+    yield Fact("Edits after the fit", "; ".join(edits) if edits else "none")
+    signed = [
+        f"{own['by']}, {own['date']}" + (f" ({own['note']})" if own.get("note") else "")
+        for own in model.facts.signatures or ()
+    ]
+    yield Fact("Signatures", f"{'; '.join(signed)}; check them with pysirus verify" if signed else "none")

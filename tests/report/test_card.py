@@ -1,0 +1,114 @@
+"""The model card: what is known is filled in, what is not said is marked, and no text breaks out of its place."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from markdown_it import MarkdownIt
+
+from pysirus import SirusClassifier, SirusRegressor, load
+from pysirus._parameters import ParameterError
+from pysirus.report._about import QUESTIONS, read_about, template
+
+SMALL = {"n_trees": 150, "random_state": 2, "n_jobs": 1}
+HOSTILE = "</dd><script>alert(1)</script> | [x](http://a.b) `q` **b** <img src=x>\n# head"
+
+
+def rows(n=300):
+    rng = np.random.default_rng(4)
+    X = pd.DataFrame({"age": rng.normal(40, 9, n), "job": rng.choice(["cook", "clerk"], n), "idle": rng.normal(size=n)})
+    return X, pd.Series(np.where((X.age > 40) + rng.normal(size=n) / 2 > 0.5, "bad", "good"), name="status")
+
+
+@pytest.fixture(scope="module")
+def model():
+    return SirusClassifier(n_rules=4, **SMALL).fit(*rows())
+
+
+def test_blank_asks_every_question_once_and_reads_as_nothing():
+    tomllib = pytest.importorskip("tomllib")
+    found = tomllib.loads(template())
+    assert {s: list(own) for s, own in found.items()} == {s: list(own) for s, own in QUESTIONS.items()}
+    assert read_about(found) == {}
+
+
+def test_card_fills_in_what_is_known_and_marks_what_is_not(model):
+    card = model.card({"purpose": {"use": "loans"}, "monitoring": {"review": ["2027", 1]}})
+    text = card.to_markdown()
+    n_asked = sum(map(len, QUESTIONS.values()))
+    assert text.count("**not stated**") == len(card.missing) == n_asked - 2
+    assert "- Intended use: loans" in text and "- Next review: 2027; 1" in text and "Training rows: 300" in text
+    assert f"seed: {model.model_.facts.seed}" in text.lower() and "SirusClassifier(" in text
+    assert "| idle | numeric |" in text and "not used" in text
+    assert text.count("**then**") == len(model.rules_) and "claims no compliance" in text
+    assert card.to_html().count("class=blank") == len(card.missing)
+
+
+def test_results_of_other_methods_are_shown(model):
+    X, y = rows(200)
+    groups = model.metrics(X, y, by="job")
+    watched, sure = model.monitor(X, y), model.evidence(*rows(), n_resamples=4)
+    text = str(model.card(metrics=model.metrics(X, y), groups=groups, evidence=sure, monitoring=watched))
+    assert "| 200 other rows | accuracy |" in text and "| cook |" in text and watched.verdict[:9] in text
+    assert "Expected to return in an independent sample" in text
+    told = model.card(evidence=json.loads(json.dumps(sure.to_dict())), monitoring=watched.to_dict())
+    assert "by 4 resamples" in str(told)
+
+
+def test_edits_signatures_and_cutoff_are_told(model, tmp_path):
+    changed = model.without(1, note="not allowed", by="A. Smith").decide({"bad": 1, "good": 3})
+    text = str(changed.card())
+    assert "not allowed" in text and "A. Smith" in text and "Decides for: good above" in text
+    changed.save(tmp_path / "m.json")
+    assert "SirusClassifier(" in str(load(tmp_path / "m.json").card())
+
+
+def test_hostile_texts_stay_text():
+    X, y = rows()
+    X = X.rename(columns={"age": HOSTILE}).assign(job=np.where(X.job == "cook", HOSTILE, "b"))
+    model = SirusRegressor(n_rules=3, **SMALL).fit(X, pd.Series((y == "bad") * 1.0, name=HOSTILE))
+    told = model.card(
+        {"owner": {"name": HOSTILE}}, title=HOSTILE, groups=model.metrics(X, (y == "bad") * 1.0, by="job")
+    )
+    page = told.to_html()
+    shown = MarkdownIt("commonmark", {"html": True}).enable("table").render(told.to_markdown())
+    for text in (page, shown):
+        assert not re.search(r"<(script|img|a)\b", text)
+    assert shown.count("<h1>") == 1 and shown.count("<h2>") == page.count("<h2")
+    tables = [own.count("<th") for own in shown.split("<table>")[1:]]
+    assert len(tables) == 5 - (model.model_.out_of_fold is None)  # columns, rules, groups, crosswalk; metrics
+
+
+@pytest.mark.parametrize(
+    ("about", "words"),
+    [
+        ({"aim": {}}, "Sections are: purpose, population"),
+        ({"owner": {"nam": "x"}}, "Keys are: name, contact"),
+        ({"owner": "x"}, r"\[owner\]"),
+        ({"owner": {"name": {"first": "x"}}}, "owner.name must be a text"),
+    ],
+)
+def test_answers_that_were_not_asked_for_are_refused_by_name(model, about, words):
+    with pytest.raises(ParameterError, match=words):
+        model.card(about)
+
+
+def test_command_writes_markdown_and_html_and_prints_the_blank(run, model, tmp_path):
+    model.save(tmp_path / "m.json")
+    X, y = rows(100)
+    X.assign(status=y, site="north").to_csv(tmp_path / "t.csv", index=False)
+    assert run("card", "--template")[:2] == (0, template())
+    pytest.importorskip("tomllib")
+    (tmp_path / "about.toml").write_text('[owner]\nname = "Ann"\n')
+    command = ("card", tmp_path / "m.json", tmp_path / "t.csv", "--by", "job", "--about", tmp_path / "about.toml")
+    code, _, err = run(*command, "-o", tmp_path / "card.html")
+    assert code == 0 and "not stated" in err and "Ann" in (tmp_path / "card.html").read_text()
+    code, out, _ = run(*command)
+    assert code == 0 and "- Owner: Ann" in out and "| 100 other rows |" in out and "| clerk |" in out
+    (tmp_path / "about.toml").write_text("[owner\n")
+    assert run(*command)[0] == 2 and run("card", tmp_path / "m.json", "-o", tmp_path / "card.txt")[0] == 2
+    code, _, err = run("card", tmp_path / "m.json", "--evidence", tmp_path / "m.json")
+    assert code == 2 and "--json" in err
+    assert run("card")[0] == 2
