@@ -80,6 +80,7 @@ ALLOWED: dict[Excuse, str] = {
     ("docs/stages-study.md", "mean responses"): "the name of a form in the recorded results",
     ("docs/slopes.md", "the card says"): "a scorecard",
     ("docs/how-to/from-others.md", "(?:a|such a|same) card"): "a scorecard",
+    (".card", "card : Card"): "a model card, and its class",
     ("docs/constraints.md", "may be judged on"): "of people, and not of models",
     ("docs/scale.md", "tall(?:y|ies)"): "the internals: what a tally is, is explained there",
 }

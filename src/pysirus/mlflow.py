@@ -62,8 +62,13 @@ def save_model(
 
     Examples
     --------
-    >>> import pysirus.mlflow  # doctest: +SKIP
-    >>> pysirus.mlflow.save_model(model, "credit")  # doctest: +SKIP
+    >>> import pysirus.mlflow
+    >>> from pysirus.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True, as_frame=True)
+    >>> model = pysirus.SirusRegressor(n_rules=3, n_trees=200, random_state=0).fit(X, y)
+    >>> pysirus.mlflow.save_model(model, "ozone")
+    >>> len(pysirus.mlflow.load_model("ozone").rules_)
+    3
     """
     folder = Path(path)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):

@@ -24,6 +24,8 @@ MODULES = sorted(
 def test_docstring_examples_run(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     if name.startswith("pysirus._device."):
         pytest.importorskip("jax", reason="no JAX for this system")
+    if name == "pysirus.mlflow":
+        pytest.importorskip("mlflow", reason="pip install pysirus[mlflow]")
     monkeypatch.chdir(tmp_path)
     result = doctest.testmod(importlib.import_module(name), optionflags=FLAGS)
     assert result.attempted > 0 and result.failed == 0

@@ -68,7 +68,7 @@ QUESTIONS: dict[str, dict[str, tuple[str, str]]] = {
 def template() -> str:
     """The blank: every key with what to write."""
     lines = [
-        "# What only a person can say about a model, for `pysirus card MODEL --about FILE`.",
+        "# What only a person can say about a model: the answers that its model card asks for.",
         "# Fill in what you know. What stays empty is marked 'not stated' on the model card.",
     ]
     for section, questions in QUESTIONS.items():
