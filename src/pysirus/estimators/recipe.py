@@ -33,7 +33,7 @@ from pysirus.estimators.evidence import own_columns
 
 if TYPE_CHECKING:
     from pysirus.estimators.base import RuleEstimator
-    from pysirus.estimators.rule_model import Actions
+    from pysirus.estimators.decisions import Decisions
 
 ESTIMATORS: dict[str, type[RuleEstimator]] = {}
 # what files that do not name a parameter were made with: the parameter is younger than they are
@@ -52,7 +52,7 @@ def estimator_of(record: Mapping[str, Any]) -> RuleEstimator:
     return kind(**{**before, **record["parameters"]})
 
 
-def fresh_estimator(fitted: Actions) -> RuleEstimator:
+def fresh_estimator(fitted: Decisions) -> RuleEstimator:
     """The estimator that learned a model, not fitted, with its settings and the seed of its fit."""
     model = fitted._as_model()
     estimator: RuleEstimator
@@ -67,7 +67,7 @@ def fresh_estimator(fitted: Actions) -> RuleEstimator:
 
 
 def refit(
-    fitted: Actions, X: Any, y: Any, sample_weight: Any = None, *, alpha: float, n_resamples: int, **options: Any
+    fitted: Decisions, X: Any, y: Any, sample_weight: Any = None, *, alpha: float, n_resamples: int, **options: Any
 ) -> Refit:
     """Learn a model again from rows in memory; see ``RuleModel.refit``."""
     if is_elsewhere(X):
