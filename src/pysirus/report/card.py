@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pysirus._data.table import Feature
-from pysirus._model.doubts import doubts
+from pysirus._model.agreement import doubts
 from pysirus._model.held_out import METRICS, metric_texts
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
