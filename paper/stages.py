@@ -35,6 +35,7 @@ from pysirus._learn.training import MemoryTraining
 from pysirus._learn.tuning.held_out import FoldTerms
 from pysirus._learn.tuning.path import GrowingList, growing_path, growing_steps
 from pysirus._learn.weighing.base import ByRidge, HeldOutSums
+from pysirus._model.tuning import IDEAL
 from pysirus._runtime.output import write_text
 from pysirus._runtime.sums import ExactSums
 from pysirus._terms.dependence import Span
@@ -237,7 +238,7 @@ def measure(name: str, repeat: int, form: Form) -> dict[str, Any]:
         growing, n_stages = measure_fold(training, form, held_out, problem.y[test])
         folds.append(growing)
         stages.append(n_stages)
-    path, _ = growing_path([growing_steps(folds, ByRidge(Gaussian()))], MAX_RULES, "stability")
+    path, _ = growing_path([growing_steps(folds, ByRidge(Gaussian()))], MAX_RULES, "stability", IDEAL)
     steps = range(len(path))
     return {
         "n_rules": path.n_rules.tolist(),

@@ -305,7 +305,7 @@ def test_the_study_measures_what_the_package_does(monkeypatch: pytest.MonkeyPatc
     training = bin_rows(table, response, target, settings)
     recipe = Recipe(seed=training.seed)
     paths = Forest(training.binned, training.response, recipe).grow_to(300).paths()
-    plan = TuningPlan(ByRidge(Gaussian()), settings, 25, "stability", 1, None)
+    plan = TuningPlan(ByRidge(Gaussian()), settings, 25, "stability", 1, n_stages=None)
     ours = plan.staged_lists(training, paths, recipe)
     form = replace(study.FORMS[-1], n_trees=300, least_rows=LEAST_ROWS)
     assert (form.per_stage, form.shrinkage, form.samples) == (PER_STAGE, SHRINKAGE, STAGE_SAMPLES)

@@ -15,6 +15,7 @@ namespace pysirus::PYSIRUS_ISA {
 // than 2^-43 of |v| <= 2^15 times a response of at most 2^20, or of one for classes, times N^2. (v rises from bin to bin,
 // but for that of missing values, so that its steps add up to no more than 2^17.)
 constexpr double kLineRounding = 0x1p-43;
+constexpr double kNoBound = std::numeric_limits<double>::infinity();  // no call: instruction sets share no function
 constexpr double kMargin = 0x1p-40;  // more than the rounding of everything that is computed from them
 
 // What a line is made of, along the search for the best cut. With D_k of the cut after bin b, A_k of line_score is
@@ -70,7 +71,7 @@ struct TopLines {
     const i64x mask = spread(allowed);
     for (int i = 0; i < f64x::kParts; ++i) {
       const i64x::Part known = spread_low.part[i] > f64x{}.part[i];
-      const auto up = choose(known, at_most.part[i], fill(std::numeric_limits<double>::infinity()).part[i]);
+      const auto up = choose(known, at_most.part[i], fill(kNoBound).part[i]);
       const auto down = choose(known, at_least.part[i], f64x{}.part[i]);
       const i64x::Part better = mask.part[i] & (down > low.part[i]);
       const auto loser = choose(better, high.part[i], up);
