@@ -120,7 +120,7 @@ def without_noise(model, file):
     """The file of a model, less what it says of its columns and of what was forbidden."""
     model.save(file)
     document = json.loads(file.read_text(encoding="utf-8"))
-    for name in ("reference", "fingerprint"):
+    for name in ("reference", "fingerprint", "learned_by"):
         document["facts"].pop(name, None)
     return {name: entry for name, entry in document.items() if name not in ("features", "constraints", "estimator")}
 

@@ -32,6 +32,7 @@ BEFORE |= {"monotonic_cst": None, "interaction_cst": None, "prepare": False, "ma
 BEFORE |= {"forbidden": None, "required_rules": None, "event": None, "positive_class": None}
 BEFORE |= {"min_samples_leaf": None, "slopes": False, "keep_folds": False, "nested": False}
 BEFORE |= {"target_stability": 0.9, "stability_weight": 1.0}
+BEFORE |= {"trees": "cart", "max_depth": 3, "n_rules": None, "min_weight": 0.0}  # of RuleFit and Node harvest
 
 
 def rows_of(path: Path) -> tuple[Any, dict[str, Any]]:

@@ -5,6 +5,7 @@ import re
 import subprocess
 import sys
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -222,7 +223,7 @@ def test_files_and_functions_are_as_short_as_contributing_says():
 def test_modules_and_public_functions_are_documented():
     bare = []
     for path in MODULES:
-        if path.stem == "__main__":
+        if path.stem == "__main__" or (path.stem == "mlflow" and find_spec("mlflow") is None):
             continue
         module = import_module(name_of(path))
         bare += [] if module.__doc__ else [path.name]

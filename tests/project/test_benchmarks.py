@@ -6,7 +6,6 @@ import json
 import os
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -111,9 +110,7 @@ def test_costs_are_found_again_from_points_of_a_model() -> None:
     even = Cluster(4, task=0.0, latency=0.0, bandwidth=np.inf, uneven=0.0, slow=0.0, lost=0.0)
     work = 10**9 * (COLUMNS * true.value + 64 * true.tree)
     for job in JOBS.values():
-        assert simulate(replace(job, judge=0.0), true, 10**9, 64, even, 0) == pytest.approx(
-            work / 4, rel=0.01
-        )  # no more
+        assert simulate(job, true, 10**9, 64, even, 0) == pytest.approx(work / 4, rel=0.01)  # no more
         slower = simulate(job, true, 10**9, 64, Cluster(4, slow=1.0, slowness=3.0), 0)
         assert slower > 2.9 * work / 4
 
