@@ -216,9 +216,9 @@ def _head(store: Store, every: dict[str, Cells]) -> str:
         f"was tried afterwards, on fewer samples: over sizes, folds and halves {_extremes(every, str(MOST_DRAWN))}. "
         "**Where a class has a hundredth of the rows or less, try a larger `max_samples`.**",
         f"Tables of R's packages with at least 45,000 rows, chosen by a rule that is written in "
-        f"`studies/rows/problems.py` (fewer where the target is not always known; of more than {MOST_ROWS:,} so many "
-        f"are drawn). {N_FOLDS} folds and {N_HALVES} pairs of disjoint halves; {N_TREES:,} trees in the first forest, "
-        f"{STAGE_TREES:,} in a stage of one rule, as in tuning. {_samples(every[''])}",
+        f"`studies/rows/problems.py` (fewer where the target is not always known; of larger ones {MOST_ROWS:,} rows "
+        f"are sampled). {N_FOLDS} folds and {N_HALVES} pairs of disjoint halves; {N_TREES:,} trees in the first "
+        f"forest, {STAGE_TREES:,} in a stage of one rule, as in tuning. {_samples(every[''])}",
         f"Three numbers in a cell are those of lists of {sizes} rules. The error is the unexplained variance or "
         "deviance of the rows held out. Stability is the mean Dice-Sorensen index over pairs of folds, and over pairs "
         "of halves. Here error and time are multiples of those without a limit, geometric means over tables, and "
