@@ -18,8 +18,7 @@ from drift_laws import DRIFTS, LAWS
 from pysirus import SirusClassifier, SirusRegressor, SirusRegressorCV, SirusSurvival
 from pysirus._model.row_sums import LEAST_ROWS, Cells, Judged, merge_cells, sum_rows
 from pysirus._use.drift import adjusted, column_test, error_test, output_test, share_test, stability_index
-from pysirus._use.monitor import compare
-from pysirus._use.sums_table import read_sums
+from pysirus._use.monitor import compare, read_sums
 
 RESULTS = Path(__file__).parents[2] / "studies" / "monitor" / "results.csv"
 

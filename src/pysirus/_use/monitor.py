@@ -7,20 +7,24 @@ where nothing has changed is at most ``alpha``, by Holm's method.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Any
 
+import narwhals as nw
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from pysirus._data.column import DataError
 from pysirus._data.frame import without_weightless
+from pysirus._data.read import list_names
 from pysirus._data.table import Table
 from pysirus._families.read import check_weights
 from pysirus._model.model import Model
 from pysirus._model.reference import Reference, list_mark, reference_of
-from pysirus._model.row_sums import Judged, RowSums, finest_cells, judge_rows, quantile_edges, sum_rows
+from pysirus._model.row_sums import N_MOMENTS, Judged, RowSums, finest_cells, judge_rows, quantile_edges, sum_rows
 from pysirus._parameters import ParameterError
 from pysirus._text.message import InCommand, InPython, Parameter
 from pysirus._use.drift import (
@@ -35,7 +39,6 @@ from pysirus._use.drift import (
     share_test,
 )
 from pysirus._use.monitoring import Finding, Monitoring
-from pysirus._use.periods import periods_of
 from pysirus._use.score import Rows
 
 ALPHA = 0.01
@@ -206,3 +209,138 @@ def _not_compared(model: Model, reference: Reference, now: RowSums, *, judged: b
         shown = ", ".join(f"'{name}'" for name in absent[:5]) + (", ..." if len(absent) > 5 else "")
         found.append(f"columns that the table does not have: {shown}")
     return found
+
+
+# -------------------------------------------------------------------------------------------------------------- periods
+
+MOST_PERIODS = 120
+UNKNOWN = "(no time)"
+
+
+def periods_of(time: Any, n_rows: int) -> list[tuple[str, NDArray[np.bool_]]]:
+    """Each period by its name, in their order, and the rows in it."""
+    names = _names(time)
+    if len(names) != n_rows:
+        raise DataError(f"time has {len(names):,} values, and there are {n_rows:,} rows. Give one for each row.")
+    distinct, place = np.unique(names, return_inverse=True)
+    if len(distinct) > MOST_PERIODS:
+        raise DataError(
+            f"time has {len(distinct):,} distinct values, and each would be a period: at most {MOST_PERIODS} are "
+            "compared. Give dates, which are taken by month, or a column of periods."
+        )
+    return [(str(name), place == k) for k, name in enumerate(distinct.tolist())]
+
+
+def _names(time: Any) -> NDArray[Any]:
+    """The name of each row's period; names sort as the periods follow each other."""
+    if isinstance(time, (pa.Array, pa.ChunkedArray)):
+        series = nw.from_native(pa.chunked_array(time) if isinstance(time, pa.Array) else time, series_only=True)
+    else:
+        series = nw.from_native(time, pass_through=True, allow_series=True)
+    if not isinstance(series, nw.Series):
+        return _of_array(np.asarray(series))
+    if isinstance(series.dtype, (nw.Date, nw.Datetime)):
+        return _of_array(series.cast(nw.Datetime("us")).to_numpy())
+    return _of_array(np.asarray(series.to_list(), dtype=object))
+
+
+def _of_array(values: NDArray[Any]) -> NDArray[Any]:
+    if values.dtype.kind == "M":
+        months = values.astype("datetime64[M]")
+        return np.where(np.isnat(months), UNKNOWN, months.astype(str))
+    values = np.array([math.nan if value is None else value for value in values.tolist()], dtype=object)
+    known = [value for value in values.tolist() if value == value]
+    if known and all(isinstance(value, str) for value in known) and (dates := _dates(known)) is not None:
+        month_of = dict(zip(known, dates))
+        return np.array([month_of.get(value, UNKNOWN) for value in values.tolist()])
+    if known and all(isinstance(value, (int, float)) for value in known):
+        width = max(len(f"{value:.0f}") for value in known)
+        whole = all(float(value).is_integer() for value in known)
+        form = f"0{width}.0f" if whole else "g"
+        return np.array([f"{value:{form}}" if value == value else UNKNOWN for value in values.tolist()])
+    return np.array([str(value) if value == value else UNKNOWN for value in values.tolist()])
+
+
+def _dates(texts: list[str]) -> list[str] | None:
+    """The months of texts that are all dates in ISO form; None where one is not."""
+    try:
+        return [str(month) for month in np.array(texts, dtype="datetime64[D]").astype("datetime64[M]")]
+    except ValueError:
+        return None
+
+
+# --------------------------------------------------------------------------------------------------- sums of a database
+
+SUMS = tuple(f"sum_{k}" for k in range(1, 10))
+COLUMNS = ("period", "part", "item", "cell", "n_rows", *SUMS)
+
+
+def read_sums(table: pa.Table, model: Model, reference: Reference) -> dict[str | None, RowSums]:
+    """The sums by period, and of all rows."""
+    absent = [name for name in COLUMNS if name not in table.column_names]
+    if absent:
+        raise DataError(
+            f"A table of sums has the columns {', '.join(COLUMNS)}; this one lacks {list_names(absent)}. Make it with "
+            "the query that the format monitor of exports writes."
+        )
+    rows = table.select(list(COLUMNS)).to_pylist()
+    periods = sorted({str(row["period"]) for row in rows})
+    found: dict[str | None, RowSums] = {}
+    for period in periods:
+        own = _sums_of([row for row in rows if str(row["period"]) == period], model, reference)
+        found[period] = own
+        found[None] = found[None] + own if None in found else own
+    if None not in found:
+        raise DataError("The table of sums has no rows.")
+    return found
+
+
+def _number(row: dict[str, Any], k: int) -> float:
+    value = row[SUMS[k - 1]]
+    return float("nan") if value is None or value == "" else float(value)
+
+
+def _sums_of(rows: list[dict[str, Any]], model: Model, reference: Reference) -> RowSums:
+    """The sums of one period."""
+    by_part: dict[tuple[str, int], list[dict[str, Any]]] = {}
+    for row in rows:
+        by_part.setdefault((str(row["part"]), int(row["item"])), []).append(row)
+    n_terms = len(model.watched_terms)
+    wanted = [
+        ("rows", 0),
+        *(("column", i) for i in range(len(reference.cells))),
+        *(("term", t) for t in range(n_terms)),
+    ]
+    for part in wanted:
+        if part not in by_part:
+            raise DataError(
+                f"The sums of {part[0]} {part[1]} are missing. They are of another model, or the query was cut short."
+            )
+    (every,) = by_part["rows", 0]
+    judged = not np.isnan(_number(every, 4))
+    cells, beyond = [], np.zeros(len(reference.cells))
+    for i, own in enumerate(reference.cells):
+        sums = np.zeros((own.n_cells, 3 if judged else 1))
+        for row in by_part["column", i]:
+            place = int(row["cell"])
+            if not 0 <= place < own.n_cells:
+                raise DataError(f"Column {i} has a cell {place}, and the model knows {own.n_cells}.")
+            sums[place] += [_number(row, k) for k in ((1, 3, 4) if judged else (1,))]
+            beyond[i] += _number(row, 2)
+        cells.append(sums)
+    terms = [by_part["term", t][0] for t in range(n_terms)]
+    values = np.array([[_number(row, k) for k in range(1, 5)] for row in terms]).reshape(-1, N_MOMENTS)
+    nothing = np.full(len(cells), np.nan)
+    found = RowSums(
+        int(every["n_rows"]), _number(every, 1), _number(every, 2), tuple(s[:, 0].astype(np.int64) for s in cells),
+        tuple(cells), beyond, nothing, nothing, values,
+    )  # fmt: skip
+    return _with_truth(found, every, terms) if judged else found
+
+
+def _with_truth(sums: RowSums, every: dict[str, Any], terms: list[dict[str, Any]]) -> RowSums:
+    """The same with what came true."""
+    truth = np.array([[_number(every, 3)], *([_number(row, 5)] for row in terms)])
+    constant = [_number(every, 4)] * 2 + [_number(every, 5)] * 2
+    left = np.array([constant, *([_number(row, k) for k in (6, 7, 8, 9)] for row in terms)])[:, :, None]
+    return replace(sums, truth=truth, residuals=left, error=np.array([_number(every, 5), _number(every, 6)]))

@@ -157,8 +157,7 @@ def refit(
 
 
 def _from_sums(rules: Any, table: str, limits: dict[str, float]) -> Any:
-    from pysirus._use.monitor import compare, reference_in
-    from pysirus._use.sums_table import read_sums
+    from pysirus._use.monitor import compare, read_sums, reference_in
     from pysirus.cli._table import open_table
 
     return compare(rules, read_sums(open_table(table, text=["period", "part"]), rules, reference_in(rules)), **limits)

@@ -40,7 +40,7 @@ def verify(
     The deployed query: [bold]pysirus verify credit.json --sql credit.sql --on warehouse.duckdb[/bold]
     """
     from pysirus._model.file import read_document
-    from pysirus._use.sign import signatures
+    from pysirus._use.verify import signatures
     from pysirus.cli._streams import print_json, print_text
 
     if (sql is None) != (on is None):
@@ -73,7 +73,7 @@ def verify(
 
 
 def _has_signed(key: Path, signed: Any) -> bool:
-    from pysirus._use.sign import public_key_of
+    from pysirus._use.verify import public_key_of
 
     own = public_key_of(key)
     return any(each.fits and each.public_key == own for each in signed)
@@ -149,7 +149,7 @@ def sign(
     from datetime import datetime, timezone
 
     from pysirus._model.file import read_document, write_document
-    from pysirus._use.sign import sign as add_signature
+    from pysirus._use.verify import sign as add_signature
     from pysirus.cli._streams import tell_aside
     from pysirus.cli.fit import MODEL
 

@@ -1,7 +1,7 @@
 """A model in, a SQL query out that adds up a table as ``monitor`` does: a few sums of each period, no rows.
 
 It is the query of the export to SQL, with the cells of the columns and the values of the terms beside the prediction,
-and a GROUP BY for each. ``pysirus monitor MODEL sums.csv --sums`` reads what it finds (``_use/sums_table.py``).
+and a GROUP BY for each. ``pysirus monitor MODEL sums.csv --sums`` reads what it finds (``_use/monitor.py``).
 """
 
 from __future__ import annotations
@@ -13,8 +13,7 @@ from typing import Any
 from pysirus._model.model import Model
 from pysirus._model.row_sums import Cells
 from pysirus._text.format import one_line
-from pysirus._use.monitor import NO_REFERENCE
-from pysirus._use.sums_table import SUMS
+from pysirus._use.monitor import NO_REFERENCE, SUMS
 from pysirus.export._addends import terms_of
 from pysirus.export._conditions import ExportError, Test, check_labels
 from pysirus.export._dialects import PIVOT, dialect_named

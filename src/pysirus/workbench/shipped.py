@@ -12,7 +12,7 @@ from typing import Any
 from pysirus._model.file import read_document, write_document
 from pysirus._parameters import ParameterError
 from pysirus._text.message import say
-from pysirus._use.sign import sign, signatures
+from pysirus._use.verify import sign, signatures
 from pysirus.export import FORMATS, ExportError
 from pysirus.workbench.recorded import Step, command
 from pysirus.workbench.session import Session
