@@ -96,8 +96,8 @@ def six_tables(n_rows: int) -> dict[str, tuple[Any, Any, dict[str, Any]]]:
     """Tables of every kind: weights, categories, missing values, classes, residuals of a stage, blocks of rows."""
     import pyarrow as pa
 
-    from pysirus._device.forest import BlockLimits
     from pysirus._families.responses import ClassResponse, NumberResponse, VectorResponse
+    from pysirus._forest.gpu import BlockLimits
 
     rng = np.random.default_rng(1)
     X = rng.normal(size=(n_rows, 12))
@@ -132,9 +132,9 @@ def equal(scale: float) -> None:
     """Every split of every tree against the core's."""
     from pysirus._bins.cuts import bin_table
     from pysirus._data.table import read_table
-    from pysirus._device.forest import DeviceForest
-    from pysirus._device.platform import accelerator
     from pysirus._forest.forest import Forest, Recipe
+    from pysirus._forest.gpu import DeviceForest
+    from pysirus._forest.gpu_platform import accelerator
 
     card, n_rows, n_trees = accelerator(), max(1000, int(100_000 * scale)), 1000
 
@@ -169,10 +169,10 @@ def equal(scale: float) -> None:
 
 def kernels(scale: float) -> None:
     """The steps of growing, each by itself."""
-    from pysirus._device import kernels as steps
-    from pysirus._device.forest import DeviceForest
-    from pysirus._device.platform import accelerator
+    from pysirus._forest import gpu_kernels as steps
     from pysirus._forest.forest import Recipe
+    from pysirus._forest.gpu import DeviceForest
+    from pysirus._forest.gpu_platform import accelerator
 
     card = accelerator()
     binned, response = binned_numbers(int(1_000_000 * scale), 100)
@@ -203,8 +203,8 @@ def clock(name: str, job: Callable[[], Any], **more: Any) -> None:
 
 def time_steps(forest: Any, n_trees: int) -> None:
     """The steps of a block of trees."""
-    from pysirus._device import kernels as steps
-    from pysirus._device.kernels import search
+    from pysirus._forest import gpu_kernels as steps
+    from pysirus._forest.gpu_kernels import search
 
     card, shape = forest.card, forest.shape
     bins, matrix = forest._rows[0].load()
@@ -234,9 +234,9 @@ def time_steps(forest: Any, n_trees: int) -> None:
 
 def grow_timed(part: str, n_rows: int, n_columns: int, n_trees: int, repeats: int, most: int | None = None) -> None:
     """Growing, search included; the table is on the GPU, the code compiled."""
-    from pysirus._device.forest import BlockLimits, DeviceForest
-    from pysirus._device.platform import accelerator
     from pysirus._forest.forest import Forest, Recipe
+    from pysirus._forest.gpu import BlockLimits, DeviceForest
+    from pysirus._forest.gpu_platform import accelerator
 
     binned, response = binned_numbers(n_rows, n_columns)
     recipe = Recipe(seed=1, n_threads=os.cpu_count() or 1)
@@ -298,7 +298,7 @@ def saved(estimator: Any) -> dict[str, Any]:
 def fit(scale: float) -> None:
     """From numbers to rules."""
     from pysirus import SirusRegressor
-    from pysirus._device.forest import TREES
+    from pysirus._forest.gpu import TREES
 
     n_trees = max(256, int(10_000 * min(1, 10 * scale)))
     X, y = numbers(int(1_000_000 * scale), 100)
@@ -317,7 +317,7 @@ def first(scale: float) -> None:
     """Without compiled code on disk, and with what that run has left there; each in a process of its own."""
     import tempfile
 
-    from pysirus._device.platform import SWITCH
+    from pysirus._forest.gpu_platform import SWITCH
 
     command = [sys.executable, __file__, "--only", "first_here", "--scale", str(scale)]
     with tempfile.TemporaryDirectory() as folder:
@@ -372,9 +372,9 @@ def files(scale: float) -> None:
 
 def drawn(scale: float) -> None:
     """Trees that draw a hundredth of the rows."""
-    from pysirus._device.forest import DeviceForest
-    from pysirus._device.platform import accelerator
     from pysirus._forest.forest import Forest, Recipe
+    from pysirus._forest.gpu import DeviceForest
+    from pysirus._forest.gpu_platform import accelerator
 
     binned, response = binned_numbers(int(1_000_000 * scale), 100)
     n_trees, cores = max(256, int(10_000 * min(1, 10 * scale))), os.cpu_count() or 1
@@ -410,9 +410,9 @@ def tuning(scale: float) -> None:
 
 def crossover(scale: float) -> None:
     """Growing by rows and trees: a GPU with compiled code, and the core on one thread and on all."""
-    from pysirus._device.forest import DeviceForest
-    from pysirus._device.platform import accelerator
     from pysirus._forest.forest import Forest, Recipe
+    from pysirus._forest.gpu import DeviceForest
+    from pysirus._forest.gpu_platform import accelerator
 
     card, cores = accelerator(), os.cpu_count() or 1
 
@@ -441,7 +441,7 @@ def crossover(scale: float) -> None:
 
 def run_parts(arguments: argparse.Namespace) -> None:
     """Each part in a process of its own, which is ended when its time is over."""
-    from pysirus._device.platform import SWITCH, TEST_PLATFORM
+    from pysirus._forest.gpu_platform import SWITCH, TEST_PLATFORM
 
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", SWITCH: "off"}  # so that a first time is one
     if arguments.platform != "gpu":
@@ -484,7 +484,7 @@ def main() -> None:
     try:
         import jax
 
-        from pysirus._device.platform import accelerator
+        from pysirus._forest.gpu_platform import accelerator
 
         say(arguments.only, jax=jax.__version__, device=accelerator().name, cores=os.cpu_count())
         globals()[arguments.only](arguments.scale)

@@ -17,7 +17,7 @@ from sklearn.model_selection import KFold
 
 from paper.problems import Problem
 from pysirus import NodeHarvestRegressor, RuleFitRegressor, SirusRegressor, SirusRegressorCV
-from pysirus._stability.measures import measure as measure_stability
+from pysirus._terms.stability import measure as measure_stability
 
 Rows = NDArray[np.intp]
 Sample = tuple[Rows, Rows]  # training rows, and those that judge

@@ -26,7 +26,7 @@ from paper.problems import load, unavailable
 from paper.published import DATASETS
 from pysirus import SirusRegressor
 from pysirus._data.table import Table, recode_table
-from pysirus._families.gaussian import Gaussian
+from pysirus._families.numbers import Gaussian
 from pysirus._families.responses import NumberResponse, Response
 from pysirus._families.row_metrics import Truths
 from pysirus._forest.forest import Forest, Paths, Recipe

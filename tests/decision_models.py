@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 
 from pysirus._data.table import Feature
+from pysirus._families.links import Outcome
 from pysirus._families.of_model import family_of
-from pysirus._families.outputs import Outcome
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import Condition, FittedRule
 from pysirus._terms.slope import FittedSlope

@@ -15,7 +15,7 @@ from hand_made import grafted
 from pysirus import NodeHarvestRegressor, RuleFitRegressor, SirusClassifier, SirusRegressor
 from pysirus._data.table import Feature
 from pysirus._families.class_shares import ClassShares
-from pysirus._families.gaussian import Gaussian
+from pysirus._families.numbers import Gaussian
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import Condition, FittedRule
 from pysirus.estimators.rule_model import RuleModel

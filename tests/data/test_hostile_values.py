@@ -122,7 +122,7 @@ def test_categories_of_64_bits_stay_apart(base, tmp_path):
 
 def test_a_stray_cell_of_a_workbook_costs_nothing(tmp_path):
     openpyxl = pytest.importorskip("openpyxl")
-    from pysirus._data.excel import read_excel
+    from pysirus._data.marks import read_excel
 
     book = openpyxl.Workbook()
     for row in [["a", "b"], [1, 2.5], [3, 4.5]]:

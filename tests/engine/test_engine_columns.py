@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from pysirus._bins.cuts import bin_column, bin_table
 from pysirus._data.column import Column, DataError
 from pysirus._data.table import Table, read_table
-from pysirus._families.fixed_point import group_sums, product_sums
 from pysirus._families.responses import ClassResponse, IntegerRows, NumberResponse
+from pysirus._runtime.sums import group_sums, product_sums
 from pysirus.cli._streams import as_typed
 from pysirus.engine.columns import cuts_of_columns, merge_summaries, quantile_error, summarise_columns
 from pysirus.engine.summary import tally_of

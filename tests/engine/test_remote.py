@@ -13,8 +13,8 @@ from pyarrow import fs
 import pysirus
 from parts import assert_equal_models, make_frame
 from pysirus import DataError
-from pysirus._data import remote
-from pysirus._data.remote import Remote, find_remote, is_remote, remote_output
+from pysirus._data import elsewhere
+from pysirus._data.elsewhere import Remote, find_remote, is_remote, remote_output
 from pysirus.engine.backends.files import FileRows
 from sampled import CLUSTERS
 
@@ -57,7 +57,7 @@ def s3(server, table, monkeypatch):
     names = {"AWS_ENDPOINT_URL": server, "AWS_REGION": "eu-west-1", "AWS_EC2_METADATA_DISABLED": "true"}
     for name, value in {**names, "AWS_ACCESS_KEY_ID": "someone", "AWS_SECRET_ACCESS_KEY": "secret"}.items():
         monkeypatch.setenv(name, value)
-    remote._s3.cache_clear()
+    elsewhere._s3.cache_clear()
     host = server.removeprefix("http://")
     system = fs.S3FileSystem(endpoint_override=host, scheme="http", allow_bucket_creation=True)
     system.create_dir("rows")
@@ -176,7 +176,7 @@ def test_other_stores_are_read_through_fsspec(table, expected):
 
 
 def test_a_missing_package_is_named(monkeypatch):
-    remote._other.cache_clear()
+    elsewhere._other.cache_clear()
     monkeypatch.setitem(__import__("sys").modules, "fsspec", None)
     with pytest.raises(ImportError, match=r"adl:// is no store that pyarrow can open .*pip install fsspec"):
         pysirus.SirusRegressor().fit_files("adl://rows/a.parquet", "y")
@@ -199,7 +199,7 @@ def test_patterns_match_part_by_part(monkeypatch):
         system.create_dir(key.rpartition("/")[0])
         with system.open_output_stream(key) as file:
             file.write(b"x")
-    monkeypatch.setattr(remote, "remote", lambda address: Remote(address, address.removeprefix("s3://"), system))
+    monkeypatch.setattr(elsewhere, "remote", lambda address: Remote(address, address.removeprefix("s3://"), system))
 
     def keys(pattern):
         return [file.key for file in find_remote(f"s3://rows/{pattern}")]

@@ -23,10 +23,10 @@ from pysirus import (
 from pysirus._bins.cuts import bin_table
 from pysirus._data.table import read_table
 from pysirus._families.class_shares import ClassShares
-from pysirus._families.fixed_point import Scale
 from pysirus._families.responses import NumberResponse
 from pysirus._forest.forest import Forest, Recipe
 from pysirus._model.file import model_to_json
+from pysirus._runtime.sums import Scale
 from pysirus._terms.rule import rules_of
 from pysirus._weights.moments import gram_of, rule_moments
 from pysirus._weights.weighted import with_outputs

@@ -7,7 +7,7 @@ import pytest
 
 import pysirus
 from pysirus import SirusClassifierCV, SirusRegressorCV
-from pysirus._families.gaussian import Gaussian
+from pysirus._families.numbers import Gaussian
 from pysirus._families.row_metrics import Truths
 from pysirus._learn.tuning.held_out import Use
 from pysirus._learn.tuning.path import dice_by_fold, mean_dice

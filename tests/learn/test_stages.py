@@ -13,7 +13,7 @@ from sklearn.model_selection import KFold
 import pysirus
 from at_cuts import before
 from pysirus import SirusRegressor, SirusRegressorCV, plot
-from pysirus._families.gaussian import Gaussian
+from pysirus._families.numbers import Gaussian
 from pysirus._forest.forest import Recipe
 from pysirus._learn.grow import bin_rows
 from pysirus._learn.stages import LEAST_ROWS, STAGE_SAMPLES, stage_recipe

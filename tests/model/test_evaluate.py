@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from pysirus import NodeHarvestRegressor, RuleFitRegressor, SirusClassifier, SirusRegressor, _core
 from pysirus._data.column import DataError
 from pysirus._data.table import Feature, Table, read_table
-from pysirus._families.gaussian import Gaussian
+from pysirus._families.numbers import Gaussian
 from pysirus._model.sums import Addend, Evaluator, readable
 from pysirus._terms.linear import LinearTerm
 from pysirus._terms.listing import RuleSet

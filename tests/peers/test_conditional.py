@@ -8,8 +8,7 @@ from scipy.stats import chi2
 from pysirus import NodeHarvestRegressor, RuleFitRegressor
 from pysirus._data.table import read_table
 from pysirus._families.responses import NumberResponse
-from pysirus._peers.conditional import ConditionalTrees, Growing
-from pysirus._peers.tree_based import TreeTraining
+from pysirus._peers.tree_based import ConditionalTrees, Growing, TreeTraining
 from pysirus._peers.trees import code_table
 from pysirus.datasets import load_ozone
 

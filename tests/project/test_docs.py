@@ -22,7 +22,7 @@ MODULES = sorted(
 
 @pytest.mark.parametrize("name", MODULES)
 def test_docstring_examples_run(name: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    if name.startswith("pysirus._device."):
+    if name.startswith("pysirus._forest.gpu"):
         pytest.importorskip("jax", reason="no JAX for this system")
     if name == "pysirus.mlflow":
         pytest.importorskip("mlflow", reason="pip install pysirus[mlflow]")

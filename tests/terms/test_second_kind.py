@@ -10,7 +10,7 @@ from given import bin_arrays
 from pysirus import Rule
 from pysirus._bins.lines import with_grids
 from pysirus._data.table import Feature, read_table
-from pysirus._families.gaussian import Gaussian
+from pysirus._families.numbers import Gaussian
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import Condition, FittedRule
 from pysirus._terms.slope import FittedSlope, Slope

@@ -8,7 +8,7 @@ import engines
 import pysirus
 from decision_models import random_model, random_rows
 from hand_made import two
-from pysirus._families.decision import Decision
+from pysirus._families.class_metrics import Decision
 from pysirus._parameters import ParameterError
 from pysirus.export import ExportError
 

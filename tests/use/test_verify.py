@@ -17,8 +17,7 @@ from pysirus import (
     SirusRegressorCV,
     SirusSurvival,
 )
-from pysirus._data.column import Column
-from pysirus._data.fingerprint import mark_of_column, mark_of_numbers
+from pysirus._data.column import Column, mark_of_column, mark_of_numbers
 
 SMALL = {"n_trees": 150, "random_state": 7, "n_jobs": 1}
 TUNED = {**SMALL, "cv": 3, "n_repeats": 1, "max_rules": 5}

@@ -1,6 +1,6 @@
 """Numeric columns in bins in, what a straight line in each of them is made of out: range, mean, a number for each bin.
 
-Rows in bins have the places of their numbers beside them (``number_grid.py``). `line_sums` adds them up by bin; those
+Rows in bins have the places of their numbers beside them (`NumberGrid`). `line_sums` adds them up by bin; those
 of parts add up, and `lines_of` makes of them the same numbers to the bit: sums are exact, and a mean is one division.
 Rows count with their sample weights; none of them weighs nothing.
 """
@@ -14,11 +14,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._bins.cuts import Binned, Cuts, as_compared
-from pysirus._bins.number_grid import NO_PLACE, Grids, NumberGrid, grids_of
+from pysirus._bins.cuts import NO_PLACE, Binned, Cuts, Grids, NumberGrid, as_compared, grids_of
 from pysirus._data.table import Table
-from pysirus._families.fixed_point import fixed_point, group_sums, product_sums
 from pysirus._families.responses import IntegerRows
+from pysirus._runtime.sums import fixed_point, group_sums, product_sums
 
 LINE_BITS = 15
 MOST = 2**LINE_BITS - 1

@@ -11,13 +11,15 @@ import numbers
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from hashlib import blake2b
+from typing import Any, Literal, NamedTuple
 
 import narwhals as nw
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from pysirus import _core
 from pysirus._text.message import InCommand, InPython, Parameter, SafeTextError, row_named
 
 ColumnKind = Literal["numeric", "categorical", "ordered"]
@@ -390,3 +392,41 @@ def is_plain(array: NDArray[Any]) -> bool:
 def readable(values: NDArray[Any]) -> NDArray[Any]:
     """A column as the core can read it; nearly always as it is."""
     return values if is_plain(values) else np.ascontiguousarray(values, dtype=values.dtype.newbyteorder("="))
+
+
+# What a model keeps of a column, to know it again.
+
+
+MASK = 2**64 - 1
+
+
+def number_of(label: Any) -> int:
+    """A number for a label, the same in every process; 1 and 1.0 are one label."""
+    text = repr(float(label)) if isinstance(label, (bool, int, float)) else repr(label)
+    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "little")
+
+
+class ColumnMark(NamedTuple):
+    """The mark of a column; of numbers the least and the greatest, infinite where nothing is known."""
+
+    mark: int
+    low: float = np.inf
+    high: float = -np.inf
+
+
+def mark_of_column(column: Column, first_row: int) -> ColumnMark:
+    """The mark of a column."""
+    if column.is_numeric:
+        return ColumnMark(*_core.mark_numbers(readable(column.values), first_row))
+    return ColumnMark(mark_of_labels(column.values, column.levels, first_row))
+
+
+def mark_of_numbers(values: NDArray[Any], first_row: int) -> int:
+    """The mark of numbers, whatever their type; missing ones are all the same, and so are both zeros."""
+    return _core.mark_numbers(np.ascontiguousarray(values, dtype=np.float64), first_row)[0]
+
+
+def mark_of_labels(codes: NDArray[Any], labels: Sequence[Any], first_row: int) -> int:
+    """The mark of codes of labels; those below 0 are missing."""
+    numbers = np.array([*map(number_of, labels), number_of(None)], dtype=np.uint64)
+    return _core.mark_labels(codes.astype(np.int32, copy=False), numbers, first_row)

@@ -20,9 +20,9 @@ import pyarrow.csv
 import pyarrow.parquet
 
 from pysirus._data.column import DataError
+from pysirus._data.elsewhere import FilePath, Remote
 from pysirus._data.frame import check_names
 from pysirus._data.marks import COMMA, KnownColumn, Shown, comma_schema, has_decimal_commas, read_numbers
-from pysirus._data.remote import FilePath, Remote
 from pysirus._runtime.console import warn_user
 from pysirus._text.format import apart, from_quotes, in_quotes, one_line
 from pysirus._text.message import InCommand, InPython
@@ -137,7 +137,7 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
 
 
 def _read_archive(path: Path, content: bytes, text: Sequence[str]) -> pa.Table:
-    from pysirus._data.excel import is_workbook, read_excel
+    from pysirus._data.marks import is_workbook, read_excel
 
     if not is_workbook(content):
         raise DataError(f"'{path}' is a zip archive. Unpack it, and give a CSV, Parquet or Excel file.")

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
 import numpy as np
 
-from pysirus._families.decision import Decision
-from pysirus._families.links import INVERSE, ON_NUMBERS, EffectScale, Floats, Form, Link
-from pysirus._families.outputs import Part, RulePart
+from pysirus._families.class_metrics import Decision
+from pysirus._families.links import INVERSE, ON_NUMBERS, EffectScale, Floats, Form, Link, Part, RulePart
 from pysirus._families.target import Target
 from pysirus._text.format import decimals_for, format_number, format_outputs, one_line, signed
 

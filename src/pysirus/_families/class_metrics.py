@@ -1,23 +1,28 @@
-"""Probabilities of classes and the true ones in, metrics and their standard errors out.
+"""Probabilities of classes and the true ones in, metrics and their standard errors out; and the class decided for.
 
 The AUC is there in two forms. ``Ladder`` is that of probabilities, with a standard error. ``Ranks`` is that of any
 scores: rows that a few rules put together have equal scores, so a fold is first reduced to its distinct scores and the
 weight of each in members and others of a class; then folds are merged, which costs no sorting of rows.
+
+The class decided for is the one whose probability times its weight is largest, where mistakes differ in cost or a rate
+is wanted. Of two classes that is a cut-off: with the weights ``c`` and ``1 - c`` the second is decided for where its
+probability is above ``c``. With the costs of mistakes as weights, probabilities that are right give the least cost; a
+cut-off from held-out rows does not rely on that.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from operator import add
-from typing import Any
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pysirus import _core
-from pysirus._families.fixed_point import group_sums
 from pysirus._families.row_metrics import (
     Floats,
     Metrics,
@@ -28,7 +33,7 @@ from pysirus._families.row_metrics import (
     mean_loss,
     weights_or_ones,
 )
-from pysirus._runtime.sums import ExactSums, weighted_sum
+from pysirus._runtime.sums import ExactSums, group_sums, weighted_sum
 
 CALIBRATION_BINS = 10  # of equal weight
 DIGITS = 12  # scores that agree to this many digits are equal: sums of the same shares in another order
@@ -250,3 +255,59 @@ def merged_auc(ranks: Ranks) -> float | None:
         return None
     below = np.cumsum(ranks.others) - ranks.others / 2
     return float(weighted_sum(ranks.members, below) / (n_members * n_others))
+
+
+Basis = Literal["held-out rows", "given rows", "costs"]
+BASES: tuple[Basis, ...] = get_args(Basis)
+LEAST_WEIGHT = 1e-12  # of a class, where its logarithm is taken
+WORDS = {
+    "held-out rows": "chosen on held-out rows of cross-validation",
+    "given rows": "chosen on given rows",
+    "costs": "from the costs alone, for probabilities that are right",
+}
+
+
+@dataclass(frozen=True)
+class Decision:
+    """How a class is decided for.
+
+    Attributes
+    ----------
+    weights : tuple of float
+        What the probability of each class is multiplied by.
+    basis : {"held-out rows", "given rows", "costs"}
+        What they were chosen by.
+    costs : tuple of float or None
+        What a mistake about a row of each class costs.
+    rate : float or None
+        The share of rows for which the positive class was to be decided.
+    selected : float or None
+        The share for which it was, among the rows that the cut-off was chosen on.
+    cost, cost_before : float or None
+        The mean cost of a row there, with this cut-off and with the most likely class.
+    """
+
+    weights: tuple[float, ...]
+    basis: Basis = "costs"
+    costs: tuple[float, ...] | None = None
+    rate: float | None = None
+    selected: float | None = None
+    cost: float | None = None
+    cost_before: float | None = None
+
+    def cutoff(self, k: int) -> float:
+        """Of two classes the probability of class k above which it is decided for."""
+        return self.weights[1 - k] / sum(self.weights)
+
+    def cutoff_odds(self, k: int) -> float:
+        """The same as log-odds."""
+        return math.log(max(self.weights[1 - k], LEAST_WEIGHT) / max(self.weights[k], LEAST_WEIGHT))
+
+    def how(self) -> str:
+        """What it was chosen by, and what that showed, in words."""
+        said = [WORDS[self.basis]]
+        if self.selected is not None:
+            said.append(f"{100 * self.selected:.1f}% of the rows selected there")
+        if self.cost is not None and self.cost_before is not None:
+            said.append(f"mean cost {self.cost:.4g} a row, {self.cost_before:.4g} by the most likely class")
+        return "; ".join(said)

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from pysirus._families.class_metrics import brier_losses
 from pysirus._families.classes import ClassFamily
-from pysirus._families.links import EffectScale, Floats, Form
-from pysirus._families.outputs import LABELS, fold_labels
+from pysirus._families.links import LABELS, EffectScale, Floats, Form, fold_labels
 from pysirus._text.format import format_percents, format_shares, one_line
 
 

@@ -12,10 +12,19 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._families.base import Family, Task, start_texts
-from pysirus._families.class_metrics import log_losses
-from pysirus._families.decision import LEAST_WEIGHT, Decision
-from pysirus._families.links import ON_ODDS, EffectScale, Floats, Form, Link, log_odds
-from pysirus._families.outputs import LABELS, RulePart, fold_labels, fold_middle
+from pysirus._families.class_metrics import LEAST_WEIGHT, Decision, log_losses
+from pysirus._families.links import (
+    LABELS,
+    ON_ODDS,
+    EffectScale,
+    Floats,
+    Form,
+    Link,
+    RulePart,
+    fold_labels,
+    fold_middle,
+    log_odds,
+)
 from pysirus._families.target import ClassTarget
 from pysirus._parameters.check import label_number
 from pysirus._text.format import format_label, format_outputs, format_percents, format_shares, one_line, signed

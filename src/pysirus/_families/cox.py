@@ -11,8 +11,17 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._families.base import START_DIGITS, Family, Task, start_texts
-from pysirus._families.links import ON_HAZARD, EffectScale, Floats, Link
-from pysirus._families.outputs import RulePart, format_factors, median_text, median_texts, unit_of
+from pysirus._families.links import (
+    ON_HAZARD,
+    EffectScale,
+    Floats,
+    Link,
+    RulePart,
+    format_factors,
+    median_text,
+    median_texts,
+    unit_of,
+)
 from pysirus._families.row_metrics import Metrics, Predicted, censoring, integrated_brier_score
 from pysirus._families.survival import read_survival
 from pysirus._families.target import TimeTarget

@@ -9,9 +9,8 @@ from pysirus._families.base import Family
 from pysirus._families.class_shares import ClassShares
 from pysirus._families.classes import Binomial, Multinomial
 from pysirus._families.cox import Cox
-from pysirus._families.gaussian import Gaussian, WeightedMean
 from pysirus._families.links import Link
-from pysirus._families.log_mean import Gamma, LogMean, Poisson, Tweedie
+from pysirus._families.numbers import Gamma, Gaussian, LogMean, Poisson, Tweedie, WeightedMean
 
 BY_LOSS: dict[str, type[LogMean]] = {family.name: family for family in (Poisson, Gamma, Tweedie)}
 NO_FACTS: Mapping[str, Any] = {}

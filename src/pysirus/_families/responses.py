@@ -14,7 +14,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._families.fixed_point import (
+from pysirus._runtime.sums import (
     FOREST_BITS,
     WEIGHT_BITS,
     FixedPoint,

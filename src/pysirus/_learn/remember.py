@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._bins.cuts import ALL_MISSING, Binned, Cuts
-from pysirus._data.fingerprint import MASK, ColumnMark, mark_of_column, mark_of_labels, mark_of_numbers
+from pysirus._data.column import MASK, ColumnMark, mark_of_column, mark_of_labels, mark_of_numbers
 from pysirus._data.table import Feature, Table
 from pysirus._families.base import Family
 from pysirus._families.responses import Response

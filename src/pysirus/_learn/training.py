@@ -23,10 +23,9 @@ from pysirus._bins.cuts import Binned, Cuts
 from pysirus._bins.lines import Lines, line_values
 from pysirus._data.recipe import ColumnRecipe
 from pysirus._data.table import Feature, Table, recode_table
-from pysirus._device.choose import device_forest
-from pysirus._families.fixed_point import Scale
 from pysirus._families.responses import Response
 from pysirus._forest.forest import DRAW, Forest, GrowingForest, Recipe
+from pysirus._runtime.sums import Scale
 from pysirus._terms.constraints import Constraints
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.term import Term
@@ -163,8 +162,12 @@ class MemoryTraining(Training):
 
     def forest(self, recipe: Recipe, first_tree: int = 0) -> GrowingForest:
         """A forest on these rows, not yet grown, whose trees are numbered from ``first_tree`` on."""
-        grow = Forest if recipe.device == "cpu" else device_forest
-        return grow(self.binned, self.response, self.within(recipe), first_tree)
+        recipe = self.within(recipe)
+        if recipe.device == "cpu":
+            return Forest(self.binned, self.response, recipe, first_tree)
+        from pysirus._forest.gpu import device_forest  # imports JAX
+
+        return device_forest(self.binned, self.response, recipe, first_tree)
 
     def moment_sums(self, rules: Sequence[Term]) -> MomentSums:
         """What outputs and weights of rules are computed from, as exact integers."""

@@ -16,9 +16,8 @@ from pysirus._data.marks import Marks
 from pysirus._data.recipe import ColumnRecipe
 from pysirus._data.table import Feature, Table
 from pysirus._families.base import Family
-from pysirus._families.decision import Decision
-from pysirus._families.links import Link
-from pysirus._families.outputs import fold_middle
+from pysirus._families.class_metrics import Decision
+from pysirus._families.links import Link, fold_middle
 from pysirus._model.facts import ColumnRoles, Facts
 from pysirus._model.held_out import HeldOut, held_out_from
 from pysirus._model.reference import Reference

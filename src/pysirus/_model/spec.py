@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
-from pysirus._families.decision import Decision
+from pysirus._families.class_metrics import Decision
 from pysirus._families.links import Link
 from pysirus._families.read import MAX_CLASSES
 from pysirus._families.survival import LARGEST_TIME

@@ -15,7 +15,7 @@ from pysirus._bins.cuts import CutIdentity
 from pysirus._data.recipe import TAKES, ColumnRecipe, Derived
 from pysirus._data.table import MAX_LEVELS, Feature
 from pysirus._data.written import DECIMALS, ORDERS, THOUSANDS, ZONE, NumberForm
-from pysirus._families.outputs import Outcome
+from pysirus._families.links import Outcome
 from pysirus._forest.forest import MOST_GROUPS
 from pysirus._model.facts import Count, Share
 from pysirus._model.keys import ABSENT, key, option, tagged

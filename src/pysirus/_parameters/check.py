@@ -1,6 +1,7 @@
 """Parameters in, checked parameters out: a message names the parameter, what it got and what it takes.
 
-``parameter`` and ``Option`` declare one: its field in the table, and its option on the command line.
+``parameter`` and ``Option`` declare one: its field in the table, and its option on the command line. ``documented``
+writes those of an estimator into its docstring.
 """
 
 from __future__ import annotations
@@ -8,11 +9,13 @@ from __future__ import annotations
 import numbers
 import os
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import Field, dataclass, field, fields
 from fractions import Fraction
+from inspect import cleandoc
 from math import ceil
-from typing import Any
+from textwrap import fill, indent
+from typing import Any, TypeVar
 
 from pysirus._text.message import OR_NONE, Parameter, SafeTextError
 
@@ -252,3 +255,52 @@ def columns_tried(text: str) -> int | float | str:
 def share_of_rows(name: str, value: Any) -> None:
     """A share of the rows, a number of them, or None."""
     to_share(name, value, 1)
+
+
+Class = TypeVar("Class", bound=type)
+
+
+def document(cls: type) -> str:
+    """The section of an estimator's docstring on its parameters."""
+
+    def entry(own: Field[Any]) -> str:
+        kind = own.metadata["kind"].split(", default=")[0].removesuffix(", optional")
+        default = "optional" if own.default is None else f"default={own.default!r}".replace("'", '"')
+        text = fill(own.metadata["help"], 112, break_long_words=False, break_on_hyphens=False)
+        return f"{own.name} : {kind}, {default}\n{indent(text, '    ')}"
+
+    return "\n".join(["Parameters", "----------", *map(entry, fields(cls))])
+
+
+# attributes that estimators share: name -> type, meaning
+GROWN = {
+    "n_trees_": ("int", "Number of trees grown."),
+    "n_stages_": ("int", "Number of stages in the list; 1 where it has no corrections."),
+    "device_": ("str", "Where the trees were grown: 'cpu' or 'gpu'."),
+    "idle_columns_": (
+        "dict",
+        "Columns that add nothing to the forest, and why: constant, all missing, or identical to another column.",
+    ),
+    "candidates_": ("RuleSet", "Every path of the forest, before post-treatment."),
+}
+FITTED = {
+    "model_": ("RuleModel", "The fitted model, which can be saved, explained and exported without the estimator."),
+    "feature_importances_": ("ndarray of float", "The importance of each feature; they sum to 1."),
+    "n_features_in_": ("int", "Number of columns."),
+    "feature_names_in_": ("ndarray of str", "Column names, if the table had names."),
+}
+
+
+def _entries(attributes: Mapping[str, tuple[str, str]]) -> str:
+    return "\n".join(f"{name} : {kind}\n    {meaning}" for name, (kind, meaning) in attributes.items())
+
+
+def documented(cls: Class) -> Class:
+    """Put the parameters of an estimator into its docstring, and what all of its kind have after ``fit``.
+
+    They go where it says ``{parameters}``, ``{grown}`` (what is known of the forest) and ``{fitted}``.
+    """
+    # as Python 3.13 keeps it, without the indentation of the class
+    text = cleandoc(cls.__doc__ or "").replace("{parameters}", document(cls))
+    cls.__doc__ = text.replace("{grown}", _entries(GROWN)).replace("{fitted}", _entries(FITTED))
+    return cls

@@ -1,7 +1,7 @@
 """The table of parameters: a field is a parameter, with its type, default, check, documentation and option.
 
 Estimators inherit the groups they take, so that scikit-learn finds real signatures; the command line makes its options
-from the same fields, and docstrings their sections (``docstrings.py``). A new parameter is a field here and the
+from the same fields, and docstrings their sections (`documented`). A new parameter is a field here and the
 code that uses it.
 """
 

@@ -19,12 +19,19 @@ from numpy.typing import NDArray
 from sklearn.linear_model import lasso_path
 from sklearn.tree import DecisionTreeRegressor
 
-from pysirus._families.gaussian import Gaussian
+from pysirus._families.numbers import Gaussian
 from pysirus._model.facts import Facts
 from pysirus._model.model import Model
-from pysirus._parameters.docstrings import documented
-from pysirus._peers.conditional import ConditionalTrees, Growing
-from pysirus._peers.tree_based import BoostedRules, TreeRuleRegressor, TreeTable, TreeTraining, outputs_of
+from pysirus._parameters.check import documented
+from pysirus._peers.tree_based import (
+    BoostedRules,
+    ConditionalTrees,
+    Growing,
+    TreeRuleRegressor,
+    TreeTable,
+    TreeTraining,
+    outputs_of,
+)
 from pysirus._peers.trees import Candidates, Node, distinct_nodes, nodes_of
 from pysirus._runtime.console import warn_user
 from pysirus._terms.linear import LinearTerm

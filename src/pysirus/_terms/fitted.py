@@ -17,8 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._bins.lines import ColumnLine
-from pysirus._families.links import EffectScale
-from pysirus._families.outputs import Outcome, fold_labels, format_factors, median_texts
+from pysirus._families.links import EffectScale, Outcome, fold_labels, format_factors, median_texts
 from pysirus._terms.term import Term
 from pysirus._terms.words import LINE
 from pysirus._text.format import (

@@ -19,13 +19,11 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._bins.brackets import Bracket, shortest_in
-from pysirus._bins.cuts import Binned
+from pysirus._bins.cuts import MIDDLE, NO_PLACE, Binned, NumberGrid
 from pysirus._bins.lines import ColumnLine
-from pysirus._bins.number_grid import MIDDLE, NO_PLACE, NumberGrid
 from pysirus._data.column import Column
 from pysirus._data.table import Table
-from pysirus._families.links import log_odds
-from pysirus._families.outputs import LABELS
+from pysirus._families.links import LABELS, log_odds
 from pysirus._terms.fitted import FittedTerm, Floats, Reading
 from pysirus._terms.term import Builder, Numbers, Term
 from pysirus._terms.words import LINE, RANGE_NOTE, Sides, ends_text, fold_slope, rate_text

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pysirus._bins.cuts import Binned
 from pysirus._data.column import Column
 from pysirus._data.table import Table
-from pysirus._families.outputs import fold_middle
+from pysirus._families.links import fold_middle
 from pysirus._terms.words import LINE, Sides
 
 if TYPE_CHECKING:

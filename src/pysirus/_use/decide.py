@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._families.decision import Basis, Decision
+from pysirus._families.class_metrics import Basis, Decision
 from pysirus._families.row_metrics import weights_or_ones
 from pysirus._model.held_out import Bins, bins_of
 from pysirus._model.model import Model

@@ -14,14 +14,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from pysirus._families.outputs import fold_middle
+from pysirus._families.links import fold_middle
 from pysirus._model.file import model_to_json, rule_to_json
 from pysirus._model.model import Model
 from pysirus._model.parse import inner
 from pysirus._parameters import ParameterError
 from pysirus._runtime.console import warn_user
-from pysirus._stability import dice_sorensen
 from pysirus._terms.fitted import FittedTerm, Reading
+from pysirus._terms.stability import dice_sorensen
 from pysirus._terms.words import LINE
 from pysirus._text.format import format_number, html_table, in_quotes, one_line, text_table
 

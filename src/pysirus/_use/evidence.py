@@ -16,8 +16,8 @@ import numpy as np
 
 from pysirus._model.held_out import Forward, forward_rows
 from pysirus._model.model import Model
-from pysirus._stability.measures import NAMES, Estimate, Stability, near_matrix
 from pysirus._terms.fitted import FittedTerm
+from pysirus._terms.stability import NAMES, Estimate, Stability, near_matrix
 from pysirus._terms.term import Term
 from pysirus._text.format import format_number, format_percent, format_threshold, html_table, make_frame, text_table
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from pysirus._model.held_out import METRICS, metric_texts
 from pysirus._model.model import Model
-from pysirus._stability.measures import Estimate
+from pysirus._terms.stability import Estimate
 from pysirus._text.format import format_number, one_line, text_table
 from pysirus._use.diff import Diff, diff
 from pysirus._use.drift import NOTHING, OutputChange, adjusted, output_changes

@@ -34,10 +34,9 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._bins.cuts import Binned
-from pysirus._families.fixed_point import FixedPoint
 from pysirus._families.links import LOGISTIC, Loss
 from pysirus._families.responses import Response
-from pysirus._runtime.sums import cross_products, times, weighted_sum
+from pysirus._runtime.sums import FixedPoint, cross_products, times, weighted_sum
 from pysirus._terms.term import Term
 from pysirus._weights.moments import N_FOLDS, lines_in, places_of_slopes, rule_tables
 from pysirus._weights.weighted import PENALTY_GRID

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from pysirus import _core
 from pysirus._bins.cuts import Binned
 from pysirus._data.table import Table
-from pysirus._families.fixed_point import FixedPoint
 from pysirus._families.responses import Response
+from pysirus._runtime.sums import FixedPoint
 from pysirus._terms.fitted import FittedTerm, outputs_of
 from pysirus._terms.slope import Slope
 from pysirus._terms.term import Term

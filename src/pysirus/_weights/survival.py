@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._bins.cuts import Binned
-from pysirus._families.fixed_point import Scale, all_whole
+from pysirus._runtime.sums import Scale, all_whole
 from pysirus._terms.term import Term
 from pysirus._weights.likelihood import RESIDUAL_BITS, TOL, LikelihoodFit
 from pysirus._weights.moments import N_FOLDS, places_of_slopes, rule_tables

@@ -14,8 +14,8 @@ import pyarrow.parquet as pq
 import typer
 
 from pysirus._data.column import DataError
+from pysirus._data.elsewhere import FilePath, Remote, check_remote_output, writing_remote
 from pysirus._data.read import KnownColumns, check_column
-from pysirus._data.remote import FilePath, Remote, check_remote_output, writing_remote
 from pysirus._model.model import Model
 from pysirus._runtime.output import PARQUET, streaming
 from pysirus._text.message import about_part

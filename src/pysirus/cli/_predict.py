@@ -14,9 +14,9 @@ import pyarrow.parquet
 import typer
 
 from pysirus._data.column import DataError
+from pysirus._data.elsewhere import FilePath
 from pysirus._data.read import KnownColumns, as_known, list_names
 from pysirus._data.recipe import is_text
-from pysirus._data.remote import FilePath
 from pysirus._families.read import exposures_of
 from pysirus._model.model import Model
 from pysirus._runtime.output import write_text, writing

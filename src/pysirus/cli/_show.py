@@ -9,11 +9,10 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from pysirus._data.level_order import reading_order
 from pysirus._data.read import list_names
 from pysirus._data.table import Feature
 from pysirus._data.written import WEEKDAYS
-from pysirus._families.outputs import LABELS
+from pysirus._families.links import LABELS
 from pysirus._model.agreement import doubts
 from pysirus._model.held_out import metrics_line
 from pysirus._model.model import Model
@@ -22,6 +21,7 @@ from pysirus._runtime.console import tell
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.term import columns_of
+from pysirus._terms.words import reading_order
 from pysirus._text.format import apart, format_percent, one_line
 from pysirus._use.edit import trail_lines
 from pysirus.cli._options import Manner

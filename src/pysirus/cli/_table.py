@@ -11,10 +11,10 @@ import pyarrow as pa
 import typer
 
 from pysirus._data.column import DataError, reads_as_number
+from pysirus._data.elsewhere import FilePath, is_remote
 from pysirus._data.frame import rows_that_weigh, take
 from pysirus._data.marks import Marks, marks_of
 from pysirus._data.read import STDIN, KnownColumns, check_column, did_you_mean, list_names, names_in, read_file
-from pysirus._data.remote import FilePath, is_remote
 from pysirus._data.table import MAX_LEVELS
 from pysirus._families.read import check_weights, classes_of, rate_name, rates_of, read_labels
 from pysirus._families.survival import is_event

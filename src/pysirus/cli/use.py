@@ -202,7 +202,7 @@ def predict(
 
     Example: [bold]pysirus predict houses.json new.csv --keep id -o predicted.csv[/bold]
     """
-    from pysirus._data.remote import remote_output
+    from pysirus._data.elsewhere import remote_output
     from pysirus.cli._query import queried
     from pysirus.cli._table import is_files
 

@@ -21,11 +21,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pysirus._data.column import DataError
-from pysirus._data.elsewhere import is_dataset, is_path
+from pysirus._data.elsewhere import FilePath, is_dataset, is_path
 from pysirus._data.frame import check_names
 from pysirus._data.marks import Marks, marks_of
 from pysirus._data.read import KnownColumns, read_file
-from pysirus._data.remote import FilePath
 from pysirus.engine.backends.parquet import check_same_columns, open_source, reason, tables_in
 from pysirus.engine.backends.sources import find_files, is_csv, scan_files, state_of_csv
 from pysirus.engine.parts import width_of

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._data.column import Column, DataError
-from pysirus._data.fingerprint import MASK, number_of
+from pysirus._data.column import MASK, Column, DataError, number_of
 from pysirus._families.read import check_weights
 from pysirus._families.responses import Response
 

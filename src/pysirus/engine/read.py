@@ -16,7 +16,6 @@ from pysirus._data.column import DataError, check_same_type
 from pysirus._data.frame import counting, rows_that_weigh
 from pysirus._data.recipe import ColumnRecipe
 from pysirus._data.table import Table, read_part, read_table
-from pysirus._families.fixed_point import Scale, all_whole
 from pysirus._families.read import (
     ALL_ZERO,
     UnknownLabelError,
@@ -30,6 +29,7 @@ from pysirus._families.read import (
 )
 from pysirus._families.responses import ClassResponse, Response
 from pysirus._families.target import PartReading, Target
+from pysirus._runtime.sums import Scale, all_whole
 from pysirus._text.message import TARGET, WEIGHTS, about_part
 from pysirus.engine.fingerprints import ChangeDetector, Fingerprinted, Fingerprints, changed, fingerprints_of
 from pysirus.engine.parts import Part, RowDataset

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 from pysirus import _core
 from pysirus._bins.cuts import Binned
 from pysirus._bins.lines import LineSums, line_sums
-from pysirus._device.shape import RowArrays, RowSource, arrays_of
 from pysirus._families.responses import IntegerRows, Response
 from pysirus._forest.forest import GrowingForest, Recipe, plan_of, rows_of
+from pysirus._forest.gpu_shape import RowArrays, RowSource, arrays_of
 from pysirus._runtime.pool import check_cancelled
 from pysirus._terms.term import Term
 from pysirus._weights.likelihood import Patterns, rule_patterns

@@ -9,13 +9,11 @@ from typing import Any, Generic
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._bins.cuts import Binned, Cuts, as_compared, with_sizes
+from pysirus._bins.cuts import Binned, Cuts, Grids, NumberGrid, as_compared, grids_of, with_sizes
 from pysirus._bins.lines import ColumnLine, lines_of
-from pysirus._bins.number_grid import Grids, NumberGrid, grids_of
 from pysirus._data.column import DataError
 from pysirus._data.frame import say_index
 from pysirus._data.table import Feature, TooManyLevelsError, check_columns, recode_table
-from pysirus._device.choose import device_forest
 from pysirus._families.responses import Response
 from pysirus._forest.forest import GrowingForest, Recipe
 from pysirus._learn.constraints import read_given, rows_of_given
@@ -70,6 +68,8 @@ class ShardTraining(Training):
         if recipe.device == "cpu":
             return ShardForest(self.shards, self.binned, self.response, recipe, self.sum_bytes, first_tree)
         source = in_shards(self.shards, self.binned, self.response)
+        from pysirus._forest.gpu import device_forest  # imports JAX
+
         return device_forest(self.binned, self.response, recipe, first_tree, source, self.sum_bytes)
 
     def moment_sums(self, rules: Sequence[Term]) -> MomentSums:

@@ -10,10 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from pysirus._bins.cuts import Cuts
-from pysirus._bins.number_grid import grids_of
+from pysirus._bins.cuts import Cuts, grids_of
 from pysirus._data.table import Feature, recode_table
-from pysirus._families.fixed_point import Scale
 from pysirus._learn.constraints import with_required
 from pysirus._learn.grow import candidates_of, features_of
 from pysirus._learn.tuning.folds import (
@@ -29,6 +27,7 @@ from pysirus._learn.tuning.folds import (
 )
 from pysirus._learn.weighing.base import Weighing
 from pysirus._runtime.console import show_rows
+from pysirus._runtime.sums import Scale
 from pysirus.engine.fingerprints import Fingerprinted
 from pysirus.engine.folds import Answers, FoldQuery, FoldSummaries, Repetition, fold_stats
 from pysirus.engine.grid import GridFolds, GridReading, groups_on_grids, learned_rows

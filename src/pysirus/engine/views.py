@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Any, Generic
 
 from pysirus._bins.cuts import Binned
-from pysirus._data.fingerprint import MASK
-from pysirus._families.fixed_point import Scale
+from pysirus._data.column import MASK
 from pysirus._learn.training import Extremes, Residual, Rounding
+from pysirus._runtime.sums import Scale
 from pysirus.engine.fingerprints import (
     ChangeDetector,
     Fingerprinted,

@@ -26,7 +26,7 @@ from pysirus._learn.tuning.held_out import forward_metric
 from pysirus._model.held_out import Forward
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError, check_integer
-from pysirus._stability.measures import Stability, Universe, measure
+from pysirus._terms.stability import Stability, Universe, measure
 from pysirus._text.message import Parameter, setting
 from pysirus._use.evidence import Evidence, expected_return, next_return, terms_evidence
 from pysirus.estimators.door import Given

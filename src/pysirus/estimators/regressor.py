@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pysirus._parameters.docstrings import documented
+from pysirus._parameters.check import documented
 from pysirus._parameters.table import (
     Constraining,
     Folds,

@@ -21,15 +21,14 @@ from pysirus._data.column import DataError
 from pysirus._data.frame import rows_that_count, which_count
 from pysirus._data.problems import merge_errors
 from pysirus._data.table import Table, read_table
-from pysirus._device.choose import Work, choose_device
 from pysirus._families.base import Family
 from pysirus._families.class_shares import ClassShares
 from pysirus._families.classes import ClassFamily, Multinomial
-from pysirus._families.gaussian import Gaussian
-from pysirus._families.log_mean import LogMean
+from pysirus._families.numbers import Gaussian, LogMean
 from pysirus._families.of_model import BY_LOSS
 from pysirus._families.read import target_name
 from pysirus._families.responses import Response
+from pysirus._forest.gpu_platform import Work, choose_device
 from pysirus._learn.constraints import ConstraintParams
 from pysirus._learn.fit import Fitted
 from pysirus._learn.grow import Settings
@@ -38,9 +37,9 @@ from pysirus._model.model import Model
 from pysirus._parameters import ParameterError, to_share
 from pysirus._parameters.check import to_seed
 from pysirus._parameters.table import PARAMETERS, Constraining, Growing, Running, check_parameters
-from pysirus._stability.measures import Universe, universe_of
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import rules_of
+from pysirus._terms.stability import Universe, universe_of
 from pysirus._text.message import Parameter, setting
 from pysirus.estimators.base import RuleEstimator, RuleRegressor
 from pysirus.estimators.door import anywhere

@@ -18,7 +18,7 @@ from pysirus._families.survival import WANTED, SurvivalResponse
 from pysirus._families.target import IN_MEMORY
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
-from pysirus._parameters.docstrings import documented
+from pysirus._parameters.check import documented
 from pysirus._parameters.table import (
     Constraining,
     Event,

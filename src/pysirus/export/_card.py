@@ -23,10 +23,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._families.class_metrics import merged_auc, rank
-from pysirus._families.decision import LEAST_WEIGHT
-from pysirus._families.gaussian import Gaussian
+from pysirus._families.class_metrics import LEAST_WEIGHT, merged_auc, rank
 from pysirus._families.links import log_odds
+from pysirus._families.numbers import Gaussian
 from pysirus._model.model import Model
 from pysirus._terms.listing import RuleSet
 from pysirus._text.format import format_label

@@ -12,7 +12,7 @@ from html import escape
 from pysirus._model.file import document_text, model_to_json
 from pysirus._model.model import Model
 from pysirus._text.format import one_line
-from pysirus.export._table import ConditionText, RuleRow, head_pairs, number_names, rule_rows
+from pysirus.export._addends import ConditionText, RuleRow, head_pairs, number_names, rule_rows
 
 SPECIAL = {
     "\\": r"\textbackslash{}",

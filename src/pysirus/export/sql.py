@@ -19,11 +19,10 @@ from typing import Any
 from pysirus._model.model import Model
 from pysirus._terms.term import columns_of
 from pysirus._text.format import one_line
+from pysirus.export._addends import link_lines, rule_lines
 from pysirus.export._conditions import ExportError, check_labels, column_of, used_features
 from pysirus.export._dialects import NAME_BYTES, NAME_ONE, PIVOT, POSTGRES, Dialect, dialect_named, folded
-from pysirus.export._reasons import ReasonColumns, reason_columns, with_reason_columns
-from pysirus.export._table import link_lines, rule_lines
-from pysirus.export._writer import Writer
+from pysirus.export._writer import ReasonColumns, Writer, reason_columns, with_reason_columns
 
 # where a backslash is believed to be read as sqlglot writes it; no engine of these was at hand to try
 BACKSLASH = {"bigquery", "clickhouse", "doris", "dune", "exasol", "fabric", "hive", "materialize", "oracle", "presto"}

@@ -5,10 +5,9 @@ and saved in matplotlib's own way.
 """
 
 from pysirus.plot._effect import effect, waterfall
-from pysirus.plot._quality import calibration, gain, roc
+from pysirus.plot._quality import calibration, gain, predicted_survival, roc
+from pysirus.plot._quality import kaplan_meier_curves as kaplan_meier
 from pysirus.plot._rules import overlap, rules
-from pysirus.plot._survival import kaplan_meier_curves as kaplan_meier
-from pysirus.plot._survival import predicted_survival
 from pysirus.plot._tuning import front, pareto, tuning_path
 
 __all__ = [

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from pysirus._families.outputs import fold_middle
+from pysirus._families.links import fold_middle
 from pysirus._text.format import decimals_for, format_date, format_threshold
 from pysirus._use.effect import MOST_LEVELS, Axis, Effect, level_groups
 from pysirus._use.effect import effect as effect_of

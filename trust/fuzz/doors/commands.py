@@ -19,7 +19,7 @@ from pysirus.cli import _run
 
 # what commands import when they run, while imports are watched; the rest needs libraries of its own
 for found in pkgutil.walk_packages(pysirus.__path__, "pysirus."):
-    if not any(part in found.name for part in ("dask", "spark", "mlflow", "_device", "plot", "__main__", "_core")):
+    if not any(part in found.name for part in ("dask", "spark", "mlflow", "gpu", "plot", "__main__", "_core")):
         import_module(found.name)
 
 WORDS = (  # in the order of the numbers that stand for them in the corpus

@@ -17,7 +17,7 @@ from sklearn.model_selection import GroupKFold, PredefinedSplit
 from sklearn.utils.validation import column_or_1d
 
 from pysirus import _core
-from pysirus._bins.number_grid import Grids
+from pysirus._bins.cuts import Grids
 from pysirus._data.column import DataError, is_missing
 from pysirus._data.table import Feature, Table, recode_table
 from pysirus._families.responses import Response

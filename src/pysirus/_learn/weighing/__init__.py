@@ -8,7 +8,7 @@ from pysirus._families.base import Family
 from pysirus._families.class_shares import ClassShares
 from pysirus._families.classes import Multinomial
 from pysirus._families.cox import Cox
-from pysirus._families.log_mean import LogMean
+from pysirus._families.numbers import LogMean
 from pysirus._learn.weighing.base import ByRidge, Equally, Weighing
 from pysirus._learn.weighing.cox import ByCox
 from pysirus._learn.weighing.likelihood import ClassesByLikelihood, MeansByLikelihood

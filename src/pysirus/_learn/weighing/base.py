@@ -22,7 +22,6 @@ from numpy.typing import NDArray
 from pysirus._bins.cuts import Binned
 from pysirus._families.base import Family
 from pysirus._families.class_metrics import Ranks, merge, merged_auc, rank
-from pysirus._families.fixed_point import group_sums
 from pysirus._families.of_model import family_of
 from pysirus._families.responses import NumberResponse, Response
 from pysirus._families.row_metrics import Truths, blocks_of, spread_of
@@ -30,7 +29,7 @@ from pysirus._learn.training import Extremes, Residual, Rounding, Training
 from pysirus._model.facts import Facts
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
-from pysirus._runtime.sums import ExactSums, scores_of
+from pysirus._runtime.sums import ExactSums, group_sums, scores_of
 from pysirus._terms.fitted import FittedTerm, outputs_of
 from pysirus._terms.listing import with_weights
 from pysirus._text.message import Parameter, setting

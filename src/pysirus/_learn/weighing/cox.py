@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from pysirus._bins.cuts import Binned
 from pysirus._families.cox import Cox
-from pysirus._families.links import COX, Loss
-from pysirus._families.outputs import Outcome
+from pysirus._families.links import COX, Loss, Outcome
 from pysirus._families.responses import NumberResponse, Response
 from pysirus._families.row_metrics import SCORE_DIGITS, Pairs, count_pairs
 from pysirus._families.survival import SurvivalResponse

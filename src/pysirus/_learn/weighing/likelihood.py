@@ -27,7 +27,7 @@ from pysirus import _core
 from pysirus._bins.cuts import Binned
 from pysirus._families.classes import Multinomial
 from pysirus._families.links import LOGISTIC, SOFTMAX, Loss
-from pysirus._families.log_mean import LogMean
+from pysirus._families.numbers import LogMean
 from pysirus._families.responses import NumberResponse, OddsResiduals, Output, Response, VectorResponse
 from pysirus._families.row_metrics import Truths, blocks_of, deviance_about_mean
 from pysirus._learn.training import Extremes, Residual, Rounding, Training

@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from pysirus import _parameters as params
 from pysirus._data.column import DataError
+from pysirus._data.elsewhere import FilePath
 from pysirus._data.marks import Marks, marks_of
 from pysirus._data.read import check_name
-from pysirus._data.remote import FilePath
 from pysirus._families.read import rates_of
 from pysirus._runtime.console import ShowPass, no_pass, show_pass
 from pysirus._runtime.pool import cancellable_pool

@@ -15,10 +15,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pysirus._data.column import DataError
+from pysirus._data.elsewhere import FilePath, Remote
 from pysirus._data.frame import check_names
 from pysirus._data.marks import POINT, KnownColumn
 from pysirus._data.read import KnownColumns, list_names
-from pysirus._data.remote import FilePath, Remote
 from pysirus._model.model import Model
 from pysirus._text.message import Parameter, rows_named
 from pysirus.engine.parts import tables_of

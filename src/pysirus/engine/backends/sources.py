@@ -21,10 +21,10 @@ import pyarrow as pa
 import pyarrow.csv
 
 from pysirus._data.column import DataError
+from pysirus._data.elsewhere import FilePath, Remote, find_remote, is_remote
 from pysirus._data.frame import check_names
 from pysirus._data.marks import COMMA, KnownColumn, Shown, comma_schema, has_decimal_commas
 from pysirus._data.read import KnownColumns, decompressed, has_leading_zero, named_columns, sniff_delimiter
-from pysirus._data.remote import FilePath, Remote, find_remote, is_remote
 from pysirus.engine.backends.parquet import SourceFile, State, open_source, reason
 
 ENDINGS = re.compile(r"\.(csv|tsv)(\.(gz|bz2|zst|lz4|br))?$", re.IGNORECASE)

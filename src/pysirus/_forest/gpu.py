@@ -14,12 +14,12 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._bins.cuts import Binned
-from pysirus._device import kernels
-from pysirus._device.kernels import MAX_ROWS, Found, Rows, Sums, Table, search
-from pysirus._device.platform import CPU, Accelerator, DeviceError
-from pysirus._device.shape import RowSource, Shape, bin_sums, columns_of, digits_of, in_memory
 from pysirus._families.responses import Response
+from pysirus._forest import gpu_kernels
 from pysirus._forest.forest import GrowingForest, Recipe, has_lines, plan_of, poisson_thresholds
+from pysirus._forest.gpu_kernels import MAX_ROWS, Found, Rows, Sums, Table, search
+from pysirus._forest.gpu_platform import CPU, Accelerator, DeviceError, accelerator
+from pysirus._forest.gpu_shape import RowSource, Shape, bin_sums, columns_of, digits_of, in_memory
 
 TILE = 64  # rows of a block come in multiples of it
 FEW_ROWS = 500_000  # with more of them compiling takes less time than the rows that fill up
@@ -168,7 +168,7 @@ class RowBlock:
         rows = self._send() if self._rows is None else self._rows
         if self._matrix is not None:
             return rows.bins, self._matrix
-        matrix = kernels.encode(rows, *forest.cells, forest.shape)
+        matrix = gpu_kernels.encode(rows, *forest.cells, forest.shape)
         if forest.blocks.keep_matrix:
             self._matrix = matrix
         return rows.bins, matrix
@@ -250,7 +250,7 @@ class DeviceForest(GrowingForest):
     def _grow_block(self, first_tree: int, n_trees: int) -> tuple[list[Any], Sums]:
         """The splits of each node in heap order, and the sums of the roots."""
         shape, put = self.shape, self.gpu.put
-        keys, *nodes = kernels.start_trees(
+        keys, *nodes = gpu_kernels.start_trees(
             put(np.uint64(self._recipe.seed)),
             put(np.uint64(first_tree)),
             n_trees,
@@ -278,8 +278,10 @@ class DeviceForest(GrowingForest):
     def _draw(self, keys: Any, first_row: Any) -> Any:
         """How often each row of a block of rows stands in each tree's sample."""
         if not self._recipe.in_blocks:
-            return kernels.draw_counts(keys, first_row, self.blocks.n_rows, self.thresholds)
-        return kernels.draw_in_blocks(keys, first_row, self.blocks.n_rows, self.gpu.put(self._recipe.block_thresholds))
+            return gpu_kernels.draw_counts(keys, first_row, self.blocks.n_rows, self.thresholds)
+        return gpu_kernels.draw_in_blocks(
+            keys, first_row, self.blocks.n_rows, self.gpu.put(self._recipe.block_thresholds)
+        )
 
     def _level_sums(
         self, depth: int, keys: Any, found: list[Found], above: list[Sums], counts: dict[int, Any]
@@ -299,11 +301,11 @@ class DeviceForest(GrowingForest):
                     counts[rows.first_row] = drawn
             for node in asked:
                 inside = drawn if node == 0 else _inside(drawn, bins, found, node)
-                part = kernels.sums_of(kernels.multiply(matrix, inside), self.shape)
-                sums[node] = kernels.add(sums[node], part) if node in sums else part
+                part = gpu_kernels.sums_of(gpu_kernels.multiply(matrix, inside), self.shape)
+                sums[node] = gpu_kernels.add(sums[node], part) if node in sums else part
         if depth == 0:
             return [sums[0]]
-        pairs = ((sums[node], kernels.subtract(above[(node - 1) // 2 - first // 2], sums[node])) for node in asked)
+        pairs = ((sums[node], gpu_kernels.subtract(above[(node - 1) // 2 - first // 2], sums[node])) for node in asked)
         return [own for pair in pairs for own in pair]
 
 
@@ -314,4 +316,20 @@ def _inside(drawn: Any, bins: Any, found: list[Found], node: int) -> Any:
         routes.append(found[(node - 1) // 2].route)
         sides.append(node % 2 == 1)
         node = (node - 1) // 2
-    return kernels.mask_counts(drawn, bins, tuple(routes), np.array(sides))
+    return gpu_kernels.mask_counts(drawn, bins, tuple(routes), np.array(sides))
+
+
+def device_forest(
+    binned: Binned,
+    response: Response,
+    recipe: Recipe,
+    first_tree: int,
+    source: RowSource | None = None,
+    most_bytes: int | None = None,
+) -> DeviceForest:
+    """A forest to be grown on the GPU, on rows in memory or on those of a source, some bytes of them at a time."""
+    most = BlockLimits()
+    if most_bytes is not None:
+        a_row = len(binned.cuts) + 4 * response.n_outputs + 4
+        most = BlockLimits(rows=max(1, min(most.rows, most_bytes // a_row)))
+    return DeviceForest(binned, response, recipe, accelerator(), first_tree, most=most, source=source)

@@ -1,4 +1,4 @@
-"""`device` in, the GPU to use out, or an error that says what was looked for.
+"""`device` and how much there is to do in, the GPU to use out, or an error that says what was looked for.
 
 JAX is imported here, when a GPU is asked for. `PYSIRUS_TEST_JAX_PLATFORM` names another platform of JAX
 than "gpu" to run the same code on, which is how it is tested where there is no GPU.
@@ -16,6 +16,7 @@ import os
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,7 +24,6 @@ from pysirus._text.message import SafeTextError, setting
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
 
 SWITCH = "PYSIRUS_COMPILATION_CACHE"
 OFF = ("off", "0", "no", "false")
@@ -171,3 +171,38 @@ def accelerator() -> Accelerator:
             f"{_found(jax)}. An NVIDIA GPU needs its driver and JAX with CUDA (pip install pysirus[gpu] on Linux); "
             f"or use {CPU} or {setting('device', 'auto')}."
         ) from error
+
+
+# Rows times columns times trees for which one thread of the core takes as long as a GPU takes to compile its code:
+# nearly twice 5.4 s at 4.9e9 a second (docs/accelerator.md, "When it pays"). With less to do "auto" stays on the CPU.
+STARTING = 50_000_000_000
+USUAL_TREES = 10_000  # where the number of trees is not given
+
+
+@dataclass(frozen=True)
+class Work:
+    """How much there is to do."""
+
+    n_rows: int  # that a tree looks at
+    n_columns: int
+    n_trees: int | None
+    n_forests: int = 1
+    n_threads: int = 1
+
+    @property
+    def pays(self) -> bool:
+        """Whether the threads of the core would take longer than a GPU takes to start."""
+        trees = (self.n_trees or USUAL_TREES) * self.n_forests
+        return self.n_rows * self.n_columns * trees > STARTING * self.n_threads
+
+
+def choose_device(device: str, work: Work) -> tuple[str, str]:
+    """Where to grow, "cpu" or "gpu", and what to call it: the GPU itself, where one is used."""
+    if device == "gpu":
+        return "gpu", f"gpu: {accelerator().name}"
+    if device == "auto" and work.pays and find_spec("jax") is not None:
+        try:
+            return "gpu", f"gpu: {accelerator().name}"
+        except DeviceError:
+            return "cpu", "cpu"
+    return "cpu", "cpu"

@@ -12,12 +12,12 @@ from given import column_lines
 from problems import grow, make_problem
 from pysirus._bins.cuts import Binned, bin_table
 from pysirus._data.table import read_table
-from pysirus._device.forest import BlockLimits, BlockShape, DeviceForest, blocks_of
-from pysirus._device.kernels import score_of
-from pysirus._device.platform import TEST_PLATFORM, DeviceError, accelerator
-from pysirus._device.shape import Group, Shape
 from pysirus._families.responses import ClassResponse, NumberResponse, Response, VectorResponse
 from pysirus._forest.forest import Forest, Recipe
+from pysirus._forest.gpu import BlockLimits, BlockShape, DeviceForest, blocks_of
+from pysirus._forest.gpu_kernels import score_of
+from pysirus._forest.gpu_platform import TEST_PLATFORM, DeviceError, accelerator
+from pysirus._forest.gpu_shape import Group, Shape
 from sampled import FULL
 
 RNG = np.random.default_rng(7)

@@ -7,7 +7,7 @@ from sklearn.exceptions import NotFittedError
 
 import pysirus
 from pysirus import SirusRegressor
-from pysirus._stability import dice_sorensen, stability
+from pysirus._terms.stability import dice_sorensen, stability
 from pysirus.datasets import load_machine
 
 

@@ -337,7 +337,7 @@ def dice_sorensen(first: Any, second: Any) -> float:
 
     Examples
     --------
-    >>> from pysirus._stability import dice_sorensen
+    >>> from pysirus._terms.stability import dice_sorensen
     >>> dice_sorensen({"a", "b"}, {"b", "c"})
     0.5
     """

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pysirus._device.choose import STARTING
+from pysirus._forest.gpu_platform import STARTING
 
 ROOT = Path(__file__).parents[2]
 

@@ -13,9 +13,8 @@ import pytest
 
 from in_memory import MemoryRows
 from pysirus import SirusClassifier, SirusRegressor, SirusRegressorCV, SirusSurvival
-from pysirus._device import choose, platform
-from pysirus._device.choose import Work, choose_device
-from pysirus._device.platform import TEST_PLATFORM, DeviceError
+from pysirus._forest import gpu_platform
+from pysirus._forest.gpu_platform import TEST_PLATFORM, DeviceError, Work, choose_device
 from pysirus._parameters import ParameterError
 from pysirus.engine.parts import EngineOptions
 from survival_table import target
@@ -116,7 +115,7 @@ def test_interactions_that_are_ruled_out_stay_on_the_cpu(monkeypatch: pytest.Mon
         SirusRegressor(device="gpu", interaction_cst="no_interactions").fit(X, Y)
     with pytest.raises(ParameterError, match=r"device must be 'cpu' or 'auto' with interaction_cst, got 'gpu'"):
         SirusRegressorCV(device="gpu", interaction_cst=[[0, 1]]).fit(X, Y)
-    monkeypatch.setattr(choose, "STARTING", 0)  # enough to do for a GPU
+    monkeypatch.setattr(gpu_platform, "STARTING", 0)  # enough to do for a GPU
     fitted = SirusRegressor(device="auto", interaction_cst="no_interactions", n_trees=20, random_state=0).fit(X, Y)
     assert fitted.device_ == "cpu"
 
@@ -143,10 +142,10 @@ def test_files_are_sent_to_a_card_in_blocks(
 
 def test_rows_that_do_not_stay_on_the_card_are_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("jax", reason="the accelerator's code is JAX: pip install jax runs it on the CPU")
-    from pysirus._device import forest
+    from pysirus._forest import gpu
 
     monkeypatch.setenv(TEST_PLATFORM, "cpu")
-    sent, blocks_before = [], forest.blocks_of
+    sent, blocks_before = [], gpu.blocks_of
 
     def blocks_of(*given: Any) -> Any:
         return replace(blocks_before(*given), keep_rows=False, keep_matrix=False, keep_counts=False)
@@ -155,9 +154,9 @@ def test_rows_that_do_not_stay_on_the_card_are_sent_again(monkeypatch: pytest.Mo
         sent.append(type(array).__name__)
         return accelerator_put(self, array)
 
-    accelerator_put = platform.Accelerator.put
-    monkeypatch.setattr(forest, "blocks_of", blocks_of)
-    monkeypatch.setattr(platform.Accelerator, "put", put)
+    accelerator_put = gpu_platform.Accelerator.put
+    monkeypatch.setattr(gpu, "blocks_of", blocks_of)
+    monkeypatch.setattr(gpu_platform.Accelerator, "put", put)
     core, card = (
         SirusRegressor(n_trees=64, random_state=1, device=device).fit(X, Y).candidates_ for device in ("cpu", "gpu")
     )
@@ -170,4 +169,4 @@ def test_rows_on_other_machines_refuse_a_card() -> None:
 
 
 def test_choosing_imports_no_jax() -> None:
-    assert not {name.split(".")[0] for module in (choose, platform) for name in vars(module)} & {"jax", "jaxlib"}
+    assert not {name.split(".")[0] for name in vars(gpu_platform)} & {"jax", "jaxlib"}
