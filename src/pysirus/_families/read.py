@@ -55,7 +55,8 @@ def _as_array(y: Any, n_rows: int) -> NDArray[Any]:
     check_consistent_length(array, np.empty(n_rows))
     if array.dtype.kind == "c":
         raise DataError(f"Complex data not supported: {TARGET} holds complex numbers.")
-    return np.asarray(array)
+    is_column = isinstance(series, nw.Series) or frame is not None
+    return array.astype(object) if is_column and array.dtype.kind == "U" else np.asarray(array)  # which polars makes
 
 
 def read_numbers(y: Any, n_rows: int, *, part: bool = False) -> NDArray[np.float64]:
