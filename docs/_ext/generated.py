@@ -84,7 +84,7 @@ def command_page() -> str:
     """The page of all commands, from the same objects that print ``--help``."""
     import typer
 
-    from pysirus.cli import _run  # noqa: F401, which adds the commands
+    from pysirus import cli  # noqa: F401, which adds the commands
     from pysirus.cli._options import EXIT_CODES, app
 
     group = typer.main.get_command(app)

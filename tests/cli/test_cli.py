@@ -19,8 +19,7 @@ import pytest
 import pysirus
 import warm
 from pysirus.cli._options import DATASETS
-from pysirus.datasets import load_ozone
-from pysirus.datasets._load import SHIPPED
+from pysirus.datasets import SHIPPED, load_ozone
 
 
 @pytest.fixture(scope="module")

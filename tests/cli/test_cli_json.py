@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import pysirus
-from pysirus import SirusClassifier, SirusRegressor, SirusRegressorCV
+from pysirus import SirusClassifier, SirusRegressor, SirusRegressorCV, cli
 from pysirus.cli import main
 from pysirus.datasets import load_ozone
 
@@ -113,10 +113,8 @@ def test_a_shell_completes_commands():
 
 
 def test_leaving_is_no_success_where_the_reader_left(monkeypatch):
-    from pysirus.cli import _run
-
     for code, wanted in ((0, 0), (None, 0), (1, 141)):
-        monkeypatch.setattr(_run, "app", lambda *_, code=code, **__: sys.exit(code))
+        monkeypatch.setattr(cli, "app", lambda *_, code=code, **__: sys.exit(code))
         with pytest.raises(SystemExit) as leaving:
             main([])
         assert (leaving.value.code or 0) == wanted

@@ -16,8 +16,7 @@ import numpy as np
 import pytest
 
 from pysirus import SirusRegressor, datasets
-from pysirus.datasets import DownloadError, _load
-from pysirus.datasets._load import FOLDER, SHIPPED
+from pysirus.datasets import FOLDER, SHIPPED, DownloadError
 
 SHAPES = {
     "ozone": (330, 9),
@@ -101,7 +100,7 @@ RAW = b"M,0.5,0.4,0.1,0.5,0.2,0.1,0.2,15\nI,0.4,0.3,0.1,0.2,0.1,0.1,0.1,7\n"
 
 
 @pytest.fixture
-def remote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[_load.Remote]:
+def remote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[datasets.Remote]:
     """A real server on this machine that answers with two abalones; the cache is a folder that does not exist yet."""
     served = tmp_path / "served"
     served.mkdir()
@@ -118,59 +117,59 @@ def remote(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[_load.Re
     threading.Thread(target=server.serve_forever, daemon=True).start()
     monkeypatch.setenv("PYSIRUS_DATA", str(tmp_path / "cache" / "deep"))
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    csv = _load.ABALONE.to_csv(RAW.decode())
+    csv = datasets.ABALONE.to_csv(RAW.decode())
     url = f"http://127.0.0.1:{server.server_port}/abalone.data"
-    yield replace(_load.ABALONE, url=url, sha256=hashlib.sha256(csv.encode()).hexdigest())
+    yield replace(datasets.ABALONE, url=url, sha256=hashlib.sha256(csv.encode()).hexdigest())
     server.shutdown()
     server.server_close()
 
 
-def test_fetch_downloads_once_and_keeps_the_file(remote: _load.Remote) -> None:
-    path = _load.fetch_file(remote)
+def test_fetch_downloads_once_and_keeps_the_file(remote: datasets.Remote) -> None:
+    path = datasets.fetch_file(remote)
     assert path.read_text().splitlines()[0].startswith("sex,length,")
     assert [p.name for p in path.parent.iterdir()] == ["abalone.csv"]
-    assert _load.fetch_file(replace(remote, url="http://127.0.0.1:1/nothing")) == path
+    assert datasets.fetch_file(replace(remote, url="http://127.0.0.1:1/nothing")) == path
 
 
-def test_fetch_replaces_a_damaged_file(remote: _load.Remote) -> None:
-    path = _load.fetch_file(remote)
+def test_fetch_replaces_a_damaged_file(remote: datasets.Remote) -> None:
+    path = datasets.fetch_file(remote)
     good = path.read_bytes()
     path.write_bytes(good[:50])
-    assert _load.fetch_file(remote).read_bytes() == good
+    assert datasets.fetch_file(remote).read_bytes() == good
 
 
-def test_fetch_refuses_another_file_and_keeps_nothing(remote: _load.Remote) -> None:
+def test_fetch_refuses_another_file_and_keeps_nothing(remote: datasets.Remote) -> None:
     with pytest.raises(DownloadError, match="checksum differs"):
-        _load.fetch_file(replace(remote, sha256="0" * 64))
-    assert not _load.data_folder().exists()
+        datasets.fetch_file(replace(remote, sha256="0" * 64))
+    assert not datasets.data_folder().exists()
 
 
-def test_fetch_refuses_the_page_of_a_portal(remote: _load.Remote, tmp_path: Path) -> None:
+def test_fetch_refuses_the_page_of_a_portal(remote: datasets.Remote, tmp_path: Path) -> None:
     (tmp_path / "served" / "abalone.data").write_text("<style> body { -webkit-text-size-adjust:100% } </style>")
-    for dataset in (_load.ABALONE, _load.BONES):
+    for dataset in (datasets.ABALONE, datasets.BONES):
         with pytest.raises(DownloadError, match="checksum differs"):
-            _load.fetch_file(replace(dataset, url=remote.url))
+            datasets.fetch_file(replace(dataset, url=remote.url))
 
 
-def test_fetch_of_half_a_file_says_what_to_do(remote: _load.Remote, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_fetch_of_half_a_file_says_what_to_do(remote: datasets.Remote, monkeypatch: pytest.MonkeyPatch) -> None:
     handler = http.server.SimpleHTTPRequestHandler
     send = handler.send_header
     longer = {"Content-Length": str(2 * len(RAW))}
     monkeypatch.setattr(handler, "send_header", lambda self, name, value: send(self, name, longer.get(name, value)))
     with pytest.raises(DownloadError, match=r"could not be downloaded.*PYSIRUS_DATA"):
-        _load.fetch_file(remote)
+        datasets.fetch_file(remote)
 
 
 @pytest.mark.parametrize("url", ["http://127.0.0.1:1/abalone.data", "http://127.0.0.1:{port}/absent"])
-def test_fetch_without_an_answer_says_what_to_do(remote: _load.Remote, url: str) -> None:
+def test_fetch_without_an_answer_says_what_to_do(remote: datasets.Remote, url: str) -> None:
     port = remote.url.split(":")[2].split("/")[0]
     with pytest.raises(DownloadError, match=r"could not be downloaded.*PYSIRUS_DATA"):
-        _load.fetch_file(replace(remote, url=url.format(port=port)))
+        datasets.fetch_file(replace(remote, url=url.format(port=port)))
 
 
 def test_bones_are_turned_into_csv() -> None:
     raw = "idnum\tage\tgender\tspnbmd\n  1\t11.7 \tmale\t 0.01808067 \n 40\t20.25\tfemale\t 8.073632e-4\n"
-    assert _load._bones_to_csv(raw).splitlines()[1:] == ["1,11.7,male,0.01808067", "40,20.25,female,0.0008073632"]
+    assert datasets._bones_to_csv(raw).splitlines()[1:] == ["1,11.7,male,0.01808067", "40,20.25,female,0.0008073632"]
 
 
 @pytest.mark.skipif(not SHARED.is_dir(), reason=f"the files that may not be shipped are not at {SHARED}")
@@ -186,6 +185,6 @@ def test_fetch_reads_the_real_files(name: str, shape: tuple[int, int], monkeypat
 def test_data_folder_defaults_to_the_user_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("PYSIRUS_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", "/somewhere")
-    assert _load.data_folder() == Path("/somewhere/pysirus")
+    assert datasets.data_folder() == Path("/somewhere/pysirus")
     monkeypatch.delenv("XDG_CACHE_HOME")
-    assert _load.data_folder() == Path.home() / ".cache" / "pysirus"
+    assert datasets.data_folder() == Path.home() / ".cache" / "pysirus"

@@ -24,7 +24,7 @@ from parts import (
 )
 from pysirus import DataError, SirusClassifierCV, SirusRegressor, SirusRegressorCV
 from pysirus._parameters import ParameterError
-from pysirus._runtime.pool import Cancelled, cancellable_pool, check_cancelled
+from pysirus._runtime.console import Cancelled, cancellable_pool, check_cancelled
 from pysirus.engine.lockstep import run_lockstep
 from pysirus.engine.parts import EngineOptions, Part
 from pysirus.engine.shard import NodeSums

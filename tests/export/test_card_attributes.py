@@ -16,7 +16,7 @@ from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import Condition, FittedRule
 from pysirus.export import ExportError
 from pysirus.export._card import make_card, make_cards
-from pysirus.export._card_book import entries_of
+from pysirus.export.scorecard import entries_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*unseen category")
 FINE = 1e6  # points that double the odds: rounding loses nothing that matters

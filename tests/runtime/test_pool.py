@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from pysirus._runtime.pool import Cancelled, cancellable_pool, check_cancelled
+from pysirus._runtime.console import Cancelled, cancellable_pool, check_cancelled
 
 
 def work_until_cancelled() -> None:

@@ -116,7 +116,7 @@ def fitted(kind):
 
 @pytest.mark.parametrize("kind", ["classes", "counts", "survival"])
 def test_show_and_diff_tell_models_of_other_starts_apart(kind, tmp_path, capsys):
-    from pysirus.cli._run import main
+    from pysirus.cli import main
 
     fitted(kind).save(tmp_path / "a.json")
     document = json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))

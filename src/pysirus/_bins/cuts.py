@@ -31,7 +31,7 @@ from pysirus import _core
 from pysirus._data.column import Column, ColumnKind, ColumnMark, mark_of_column
 from pysirus._data.table import Table
 from pysirus._families.responses import Count, IntegerRows, Response
-from pysirus._runtime.pool import cancellable_pool, check_cancelled
+from pysirus._runtime.console import cancellable_pool, check_cancelled
 from pysirus._runtime.sums import MOMENT_BITS, FixedPoint, fixed_point
 
 # Means are compared as shares of (about) the range of the response, rounded so that equal ones are equal. A response of

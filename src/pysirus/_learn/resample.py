@@ -24,8 +24,7 @@ from pysirus._families.responses import Response
 from pysirus._learn.grow import Settings
 from pysirus._learn.tuning.folds import StratifiedFolds, derive, fold_of_groups
 from pysirus._model.model import Model
-from pysirus._runtime.console import show_folds
-from pysirus._runtime.pool import cancellable_pool
+from pysirus._runtime.console import cancellable_pool, show_folds
 
 Rows = NDArray[np.intp]
 Learn = Callable[[Table, Response, Settings], Model]  # some rows and how to learn from them in, their model out

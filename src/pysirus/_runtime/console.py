@@ -1,6 +1,11 @@
-"""What is said on standard error beside the work: messages, bars, and warnings that point at the user's line of code.
+"""Long work: threads that stop promptly when it is cancelled; messages, bars and warnings beside it.
 
-It goes on when nobody can be told any more: a terminal that went away is no failure of the work.
+An interrupt reaches the thread that called, which then waits for the others. So whoever works for long looks now and
+then whether anyone still waits for the answer: a part of the rows has some hundred thousand of them, and the question
+of a fold about its trees takes seconds. Threads are always joined.
+
+What is said goes to standard error, and warnings point at the user's line of code. The work goes on when nobody can be
+told any more: a terminal that went away is no failure of it.
 """
 
 from __future__ import annotations
@@ -10,8 +15,11 @@ import functools
 import io
 import sys
 import textwrap
+import threading
+import time
 import warnings
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from itertools import count
@@ -27,6 +35,41 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress as Bar
     from rich.progress import ProgressColumn
+
+_here = threading.local()
+_pools = count()
+
+
+class Cancelled(Exception):
+    """The work was cancelled: nobody waits for this answer any more."""
+
+
+def check_cancelled() -> None:
+    """Raise ``Cancelled`` in a thread of a pool that was cancelled."""
+    cancelled: threading.Event | None = getattr(_here, "cancelled", None)
+    if cancelled is not None and cancelled.is_set():
+        raise Cancelled
+
+
+@contextmanager
+def cancellable_pool(n_threads: int, on_cancel: Callable[[], None] = lambda: None) -> Iterator[ThreadPoolExecutor]:
+    """A pool of threads that an error or an interrupt cancels; ``on_cancel`` is then called."""
+    cancelled, name = threading.Event(), f"pysirus-pool-{next(_pools)}-"
+
+    def begin() -> None:
+        _here.cancelled = cancelled
+
+    with ThreadPoolExecutor(n_threads, thread_name_prefix=name, initializer=begin) as pool:
+        try:
+            yield pool
+        except BaseException:
+            cancelled.set()
+            on_cancel()
+            pool.shutdown(wait=True, cancel_futures=True)
+            # an interrupt while a thread starts: it runs, but the pool has not heard of it
+            while any(thread.name.startswith(name) for thread in threading.enumerate()):
+                time.sleep(0.001)
+            raise
 
 
 class _Outlived:

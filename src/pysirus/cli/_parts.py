@@ -1,4 +1,7 @@
-"""A model and files in, predictions or metrics out, batch by batch: memory never holds whole columns."""
+"""A model and files in, predictions or metrics out, batch by batch; or the same recipe fitted to another table.
+
+Memory never holds whole columns of files.
+"""
 
 from __future__ import annotations
 
@@ -15,19 +18,31 @@ import typer
 
 from pysirus._data.column import DataError
 from pysirus._data.elsewhere import FilePath, Remote, check_remote_output, writing_remote
-from pysirus._data.read import KnownColumns, check_column
+from pysirus._data.read import KnownColumns, check_column, list_names
 from pysirus._model.model import Model
 from pysirus._runtime.output import PARQUET, streaming
+from pysirus._text.format import in_quotes
 from pysirus._text.message import about_part
 from pysirus._use.score import Rows, Score, score_parts
 from pysirus.cli._options import check_output
-from pysirus.cli._predict import Wanted, csv_text, features_of, is_parquet, predict_table
+from pysirus.cli._predict import Columns, Wanted, csv_text, features_of, is_parquet, predict_table
+from pysirus.cli._show import model_of
 from pysirus.cli._streams import print_data, tell_aside
-from pysirus.cli._table import names_of, split_names
-from pysirus.cli._truth import Columns
+from pysirus.cli._table import (
+    FileTraining,
+    Roles,
+    Training,
+    is_files,
+    names_of,
+    open_files,
+    open_table,
+    open_training,
+    split_names,
+)
 from pysirus.engine.backends.parquet import READING, SourceFile, kept_columns, known_columns, tables_in
 from pysirus.engine.backends.sources import ENDINGS, find_files, scan_files
 from pysirus.engine.parts import width_of
+from pysirus.estimators.recipe import fresh_estimator
 
 BATCH_BYTES = 1 << 26
 BATCH_ROWS = 1 << 10, 1 << 18  # at least, at most
@@ -216,3 +231,68 @@ def _like(table: pa.Table, schema: pa.Schema) -> pa.Table:
             f"A column that is kept has other types in some files ({error}). Give a folder as output: it has "
             "a file for each."
         ) from error
+
+
+MEMORY = 1 << 30
+
+
+def fit_like(loaded: Any, table: str, *, jobs: int | None = None) -> tuple[Any, Training | FileTraining]:
+    """The estimator of a model file, fitted to another table with its settings and seed; and that table."""
+    rules = model_of(loaded)
+    estimator: Any = fresh_estimator(loaded)
+    if jobs is not None:
+        estimator.set_params(n_jobs=jobs)
+    training = _rows_of(rules, estimator, table)
+    if isinstance(training, Training):
+        kept = [name for name in training.features.column_names if name in rules.columns]
+        training = training._replace(features=training.features.select(kept))
+    training.fit(estimator)
+    return estimator, training
+
+
+def rows_of(training: Training | FileTraining) -> Rows | None:
+    """The rows that were learned from, where they are in memory."""
+    if isinstance(training, FileTraining):
+        return None
+    return Rows(training.features, training.target, training.weights)
+
+
+def check_columns(rules: Model, table: str) -> None:
+    """Complain about a table without some of the model's columns before the work."""
+    known = set(_names(rules, table))
+    absent = [name for name in rules.columns if name not in known] if rules.named else []
+    if absent:
+        raise DataError(f"The table has no column {list_names(absent)}, which the model was learned from.")
+
+
+def _names(rules: Model, table: str) -> list[str]:
+    """The columns of a table, or of all files."""
+    from pysirus.engine.backends.sources import find_files, scan_files
+
+    if not is_files(table):
+        return list(open_table(table, rules).column_names)
+    return list(dict.fromkeys(name for file in scan_files(find_files(table)) for name in file.schema.names))
+
+
+def _rows_of(rules: Model, estimator: Any, table: str) -> Training | FileTraining:
+    """The training rows, read as the model's own were."""
+    roles, family = rules.roles, rules.family
+    categorical = [name for name in getattr(estimator, "categorical_features", None) or () if isinstance(name, str)]
+    task = "classification" if family.shape else "regression"
+    given = Roles(
+        categorical=categorical or None,
+        weights=None if roles is None else roles.weights,
+        exposure=None if roles is None else roles.exposure,
+        groups=None if roles is None else roles.groups or roles.time,
+        strict=not estimator.prepare,
+        task=task,
+    )
+    if family.has_hazard:
+        event = rules.required_survival.event_value
+        told = rules.required_survival.event if event is None else f"{rules.required_survival.event}={event}"
+        return open_training(table, None, given._replace(task="auto", time=rules.target_column, event=told))
+    if is_files(table):
+        own = {*rules.columns, rules.target_column, given.weights, given.exposure, given.groups}
+        others = [in_quotes(name) for name in _names(rules, table) if name not in own] if rules.named else []
+        return open_files(table, rules.target_column, given._replace(drop=others), MEMORY)
+    return open_training(table, rules.target_column, given)

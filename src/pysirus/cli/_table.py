@@ -24,7 +24,7 @@ from pysirus._runtime.console import warn_user
 from pysirus._text.format import from_quotes
 from pysirus._text.message import naming
 from pysirus.cli._options import parse_memory
-from pysirus.datasets._load import SHIPPED
+from pysirus.datasets import SHIPPED
 from pysirus.engine.backends.parquet import known_columns, text_columns
 
 AUTO = "auto"

@@ -126,8 +126,8 @@ def _reason(text: str, n_rules: int) -> tuple[int | str, Any]:
 def training_rows(name: str, model: Any, weights: str | None) -> tuple[Any, Any, Any]:
     """Features, targets and weights of a table; rows without a target are left out, as in training."""
     from pysirus._data.frame import rows_that_count
+    from pysirus.cli._predict import Truth
     from pysirus.cli._table import open_table
-    from pysirus.cli._truth import Truth
     from pysirus.engine.backends.parquet import known_columns
 
     truth = Truth(weights=weights).of(model)

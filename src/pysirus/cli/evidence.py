@@ -99,9 +99,9 @@ def _training_rows(
 ) -> Iterator[tuple[Any, tuple[Any, Any, Any], dict[str, Any]]]:
     """A model, the features, targets and weights of its training table, and the columns that have other roles."""
     from pysirus._text.message import naming
+    from pysirus.cli._predict import Truth
     from pysirus.cli._show import model_of
     from pysirus.cli._table import check_named, open_table
-    from pysirus.cli._truth import Truth
     from pysirus.engine.backends.parquet import known_columns
     from pysirus.estimators.sirus import SirusBase
 

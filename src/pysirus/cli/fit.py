@@ -1,7 +1,4 @@
-"""``pysirus tune``: a table in, the right number of rules out.
-
-``pysirus fit``: a table in, rules out.
-"""
+"""``pysirus fit``, ``tune`` and ``workbench``: a table in, rules out."""
 
 from __future__ import annotations
 
@@ -25,12 +22,11 @@ from pysirus._parameters.table import (
     Weighting,
 )
 from pysirus.cli import _options as options
-from pysirus.cli._options import app, make_estimator, takes
+from pysirus.cli._options import app, make_estimator, queried, takes
 from pysirus.cli._streams import deliver
 
 if TYPE_CHECKING:
     from pysirus.cli._table import Roles
-
 
 MODEL = "a model file"  # as pysirus._runtime.output calls what is replaced only by its own kind
 
@@ -71,7 +67,6 @@ def tune(
     Forward in time: [bold]pysirus tune credit.csv --target paid --cv forward --time month[/bold]
     """
     from pysirus._learn.tuning.forward import check_forward
-    from pysirus.cli._query import queried
     from pysirus.cli._table import Roles
 
     table = queried(table, sql)
@@ -184,7 +179,6 @@ def fit(
     if cv and memory is not None:
         raise typer.BadParameter("takes the whole table into memory. Leave --memory out.", param_hint="--cv")
     manner = options.manner_of(json, quiet, model)
-    from pysirus.cli._query import queried
     from pysirus.cli._show import print_learned
     from pysirus.cli._table import Roles, Training, is_files, open_rows, paths_of
 
@@ -206,3 +200,35 @@ def fit(
     files = [] if model is None else [(lambda: save(estimator, model), f"Model written to {model}")]
     weighed = bool(weights or "class_weight" in parameters)
     deliver(files, lambda: print_learned(estimator, manner, weighed=weighed), silent=quiet)
+
+
+@app.command()
+def workbench(
+    table: Annotated[
+        Path | None, typer.Argument(metavar="[TABLE]", help="A CSV, Parquet or Excel file to begin with.")
+    ] = None,
+    browser: Annotated[
+        bool, typer.Option("--browser/--no-browser", help="Open the page, or print its address only.")
+    ] = True,
+    port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="The port. Default: any that is free.")] = 0,
+) -> None:
+    """Open a page on this computer: look at a table, tune, edit, compare, sign and export a list, without code.
+
+    The page is for this computer alone, and nothing leaves it. Ctrl-C ends it.
+
+    Example: [bold]pysirus workbench credit.csv[/bold]
+    """
+    from pysirus.workbench.server import serve
+    from pysirus.workbench.session import Session
+
+    session = Session()
+    try:
+        if table is not None:
+            session.open(table)
+
+        def tell(url: str) -> None:
+            print(url, flush=True)
+
+        serve(session, port=port, browser=browser, tell=tell)
+    finally:
+        session.close()

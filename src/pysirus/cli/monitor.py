@@ -128,7 +128,7 @@ def refit(
     if table == "-":
         raise typer.BadParameter("rows are read more than once: give a file, not standard input.", param_hint="TABLE")
     from pysirus._use.refit import compare_refit
-    from pysirus.cli._refit import check_columns, fit_like, rows_of
+    from pysirus.cli._parts import check_columns, fit_like, rows_of
     from pysirus.cli._show import model_of
     from pysirus.cli._streams import deliver, print_json, print_text
     from pysirus.cli._table import paths_of
@@ -165,8 +165,8 @@ def _from_sums(rules: Any, table: str, limits: dict[str, float]) -> Any:
 
 def _training_rows(rules: Any, table: str, target: str | None, weights: str | None) -> tuple[Any, Any, Any]:
     """Features, targets and weights of the training rows."""
+    from pysirus.cli._predict import Truth
     from pysirus.cli._table import open_table
-    from pysirus.cli._truth import Truth
     from pysirus.engine.backends.parquet import known_columns
 
     truth = Truth(target, weights).of(rules)
@@ -183,9 +183,8 @@ def _parts(
     from pysirus._text.message import naming
     from pysirus._use.score import Rows
     from pysirus.cli._parts import tables_of_files
-    from pysirus.cli._predict import features_of
+    from pysirus.cli._predict import Truth, features_of
     from pysirus.cli._table import is_files, open_table
-    from pysirus.cli._truth import Truth
     from pysirus.engine.backends.parquet import known_columns
 
     columns = Truth(target, weights).of(rules)

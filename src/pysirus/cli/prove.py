@@ -83,7 +83,7 @@ def _fit_again(loaded: Any, document: Any, table: str, jobs: int | None) -> Any:
     """Learn the model again, and compare."""
     from pysirus._model.file import model_to_json
     from pysirus._use.verify import verify as compare
-    from pysirus.cli._refit import fit_like, rows_of
+    from pysirus.cli._parts import fit_like, rows_of
     from pysirus.estimators.recipe import repeat_changes
 
     estimator, training = fit_like(loaded, table, jobs=jobs)
@@ -253,8 +253,8 @@ def _result(path: Path | None, option: str) -> Any:
 
 def _found_on(loaded: Any, table: str, by: str | None) -> dict[str, Any]:
     """The metrics of rows, and those of the groups that they make."""
+    from pysirus.cli._predict import Truth, score_groups
     from pysirus.cli._show import model_of
-    from pysirus.cli._truth import Truth, score_groups
     from pysirus.cli.edit import training_rows
 
     rules = model_of(loaded)

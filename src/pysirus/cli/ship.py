@@ -46,10 +46,9 @@ def explain(
 
     With an interval: [bold]pysirus explain houses.json new.csv --interval 90 --folds houses.folds.json[/bold]
     """
-    from pysirus.cli._predict import EXPECTED, coverage_of, features_of
+    from pysirus.cli._predict import EXPECTED, coverage_of, expected_count, features_of
     from pysirus.cli._show import model_of
     from pysirus.cli._table import open_table
-    from pysirus.cli._truth import expected_count
 
     loaded = load_model(model)
     coverage = coverage_of(loaded, interval, folds)
@@ -172,9 +171,8 @@ def export(
 
 def _rows_and_target(table: str, model: RuleModel, with_target: bool) -> dict[str, object]:
     """The rows of a table as ``X`` and, where it has the target, ``y``."""
-    from pysirus.cli._predict import features_of
+    from pysirus.cli._predict import Truth, features_of
     from pysirus.cli._table import open_table
-    from pysirus.cli._truth import Truth
     from pysirus.engine.backends.parquet import known_columns
 
     text, numbers = Truth(unweighted=True).of(model).kinds(model)
@@ -245,10 +243,9 @@ def report(
             raise typer.BadParameter("is a column of a TABLE: give one.", param_hint=option)
     from pysirus._data.read import check_column
     from pysirus._runtime.output import DOCUMENT
-    from pysirus.cli._predict import coverage_of, features_of
+    from pysirus.cli._predict import Truth, coverage_of, features_of
     from pysirus.cli._show import model_of
     from pysirus.cli._table import open_table, paths_of
-    from pysirus.cli._truth import Truth
     from pysirus.engine.backends.parquet import known_columns
 
     output = standard_output(output) or output

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from pysirus.cli._options import MODEL_HELP, TABLE_HELP, Sql, app, check_output
+from pysirus.cli._options import MODEL_HELP, TABLE_HELP, Sql, app, check_output, queried
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help=MODEL_HELP)]
 
@@ -118,11 +119,10 @@ def score(
     from pysirus._text.message import naming
     from pysirus._use.score import Rows, score_parts, with_later
     from pysirus.cli._parts import score_files
-    from pysirus.cli._query import queried
+    from pysirus.cli._predict import Truth, periods_in, score_groups
     from pysirus.cli._show import model_of
     from pysirus.cli._streams import print_json, print_text
     from pysirus.cli._table import is_files, open_table
-    from pysirus.cli._truth import Truth, periods_in, score_groups
     from pysirus.engine.backends.parquet import known_columns
 
     table = queried(table, sql)
@@ -203,7 +203,6 @@ def predict(
     Example: [bold]pysirus predict houses.json new.csv --keep id -o predicted.csv[/bold]
     """
     from pysirus._data.elsewhere import remote_output
-    from pysirus.cli._query import queried
     from pysirus.cli._table import is_files
 
     table = queried(table, sql)
@@ -213,18 +212,20 @@ def predict(
     if there is not None and not in_batches:
         in_batches = Path(table).exists()  # batches go to stores, from the files of a folder or pattern or from one
     to_folder = in_batches and output is not None and not output.suffix
-    if output is not None and output.suffix.lower() not in ENDINGS:
-        raise typer.BadParameter(f"'{output}' must end in .csv or .parquet.", param_hint="--output")
-    if spreadsheet and output is not None and (to_folder or output.suffix.lower() == ".parquet"):
-        raise typer.BadParameter("is for CSV: no spreadsheet opens Parquet.", param_hint="--spreadsheet")
-    from pysirus._data.read import check_column
+    _check_ending(output, spreadsheet, to_folder)
     from pysirus._runtime.output import PARQUET
     from pysirus.cli._parts import predict_files
-    from pysirus.cli._predict import Wanted, check_replaced, coverage_of, is_parquet, predict_table, write_predictions
+    from pysirus.cli._predict import (
+        Wanted,
+        check_replaced,
+        coverage_of,
+        exposure_of,
+        is_parquet,
+        predict_table,
+        write_predictions,
+    )
     from pysirus.cli._show import model_of
-    from pysirus.cli._table import names_of, open_table, paths_of, split_names
-    from pysirus.cli._truth import exposure_of
-    from pysirus.engine.backends.parquet import kept_columns
+    from pysirus.cli._table import names_of, paths_of, split_names
 
     if not to_folder and there is None:
         check_output(output, "--output", [model, *paths_of(table)], PARQUET if is_parquet(output) else None)
@@ -236,15 +237,25 @@ def predict(
     if in_batches:
         predict_files(loaded, paths_of(table), there or output, keep, wanted, spreadsheet)
         return
-    others = [name for name in split_names(keep) if name not in rules.columns and name != exposure]
-    # from CSV to CSV what is kept stays as it is written
-    is_text = not is_parquet(output)
-    kept, known = kept_columns(rules, split_names(keep) if is_text else [], [] if exposure is None else [exposure])
-    rows = open_table(table, rules, labels=others, text=others if is_text else [], known=known)
-    if exposure is not None:
-        check_column(rows, exposure, "exposure")
+    rows, kept = _rows_to_predict(table, rules, split_names(keep), exposure, as_text=not is_parquet(output))
     wanted = wanted._replace(keep=names_of(rows, keep, "--keep"), written=kept)
     write_predictions(predict_table(loaded, rows, wanted), output, spreadsheet=spreadsheet)
+
+
+def _rows_to_predict(
+    table: str, rules: Any, keep: Sequence[str], exposure: str | None, *, as_text: bool
+) -> tuple[Any, Any]:
+    """The table with the columns that are kept: from CSV to CSV these stay as they are written."""
+    from pysirus._data.read import check_column
+    from pysirus.cli._table import open_table
+    from pysirus.engine.backends.parquet import kept_columns
+
+    others = [name for name in keep if name not in rules.columns and name != exposure]
+    kept, known = kept_columns(rules, keep if as_text else [], [] if exposure is None else [exposure])
+    rows = open_table(table, rules, labels=others, text=others if as_text else [], known=known)
+    if exposure is not None:
+        check_column(rows, exposure, "exposure")
+    return rows, kept
 
 
 def _check_probabilities(wanted: bool, rules: Any, model: Path) -> None:
@@ -253,3 +264,12 @@ def _check_probabilities(wanted: bool, rules: Any, model: Path) -> None:
             f"'{model}' predicts numbers; only classes have probabilities. Leave the option out.",
             param_hint="--probabilities",
         )
+
+
+def _check_ending(output: Path | None, spreadsheet: bool, to_folder: bool) -> None:
+    if output is None:
+        return
+    if output.suffix.lower() not in ENDINGS:
+        raise typer.BadParameter(f"'{output}' must end in .csv or .parquet.", param_hint="--output")
+    if spreadsheet and (to_folder or output.suffix.lower() == ".parquet"):
+        raise typer.BadParameter("is for CSV: no spreadsheet opens Parquet.", param_hint="--spreadsheet")

@@ -16,7 +16,7 @@ from threading import Thread
 from typing import Any, Generic, TypeGuard, TypeVar
 from uuid import uuid4
 
-from pysirus._runtime.pool import Cancelled, cancellable_pool
+from pysirus._runtime.console import Cancelled, cancellable_pool
 from pysirus.engine.parts import Answer, ShardDataset, sum_of, sum_of_some
 from pysirus.engine.shard import Shard
 from pysirus.engine.views import MappedQuery

@@ -19,7 +19,7 @@ from pysirus._bins.lines import LineSums, line_sums
 from pysirus._families.responses import IntegerRows, Response
 from pysirus._forest.forest import GrowingForest, Recipe, plan_of, rows_of
 from pysirus._forest.gpu_shape import RowArrays, RowSource, arrays_of
-from pysirus._runtime.pool import check_cancelled
+from pysirus._runtime.console import check_cancelled
 from pysirus._terms.term import Term
 from pysirus._weights.likelihood import Patterns, rule_patterns
 from pysirus._weights.moments import MomentSums, moment_sums

@@ -27,7 +27,7 @@ from pysirus._data.problems import Numbering, numbering_of
 from pysirus._data.table import check_levels
 from pysirus._families.responses import Count, IntegerRows
 from pysirus._learn.constraints import whole_order
-from pysirus._runtime.pool import check_cancelled
+from pysirus._runtime.console import check_cancelled
 from pysirus._text.message import Parameter
 
 BUDGET = 1 << 16

@@ -20,7 +20,7 @@ from pysirus._bins.cuts import quantile_targets
 from pysirus._data.column import Column
 from pysirus._data.table import Table
 from pysirus._families.responses import IntegerRows, Response
-from pysirus._runtime.pool import check_cancelled
+from pysirus._runtime.console import check_cancelled
 from pysirus.engine.summary import LEAST_BUDGET, ColumnSummary, Window, summary_of, tally_of
 
 FEW = 1 << 10  # distinct values of a column that any tally has room for

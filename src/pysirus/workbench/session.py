@@ -61,7 +61,7 @@ class Session:
 
     Examples
     --------
-    >>> from pysirus.datasets._load import SHIPPED
+    >>> from pysirus.datasets import SHIPPED
     >>> session = Session(settings={"n_trees": 200, "n_repeats": 1})
     >>> session.open(SHIPPED["ozone"].path)["rows"]
     330

@@ -15,7 +15,7 @@ from importlib import import_module
 from pathlib import Path
 
 import pysirus
-from pysirus.cli import _run
+from pysirus import cli
 
 # what commands import when they run, while imports are watched; the rest needs libraries of its own
 for found in pkgutil.walk_packages(pysirus.__path__, "pysirus."):
@@ -79,7 +79,7 @@ def one(data: bytes) -> None:
     sys.stdin = io.TextIOWrapper(io.BytesIO())
     try:
         with contextlib.redirect_stdout(said), contextlib.redirect_stderr(complaint):
-            _run.main(words)
+            cli.main(words)
     except SystemExit as leaving:
         code = leaving.code
     if code not in (0, 1, 2) or (code != 0 and "Error: " not in complaint.getvalue() and words):
@@ -90,4 +90,4 @@ def one(data: bytes) -> None:
 
 def plant() -> None:
     """Whoever writes messages expects each to have a quote."""
-    _run.as_typed = lambda text: text.split("'")[1]
+    cli.as_typed = lambda text: text.split("'")[1]

@@ -32,8 +32,7 @@ from pysirus._learn.tuning.path import FoldList, GrowingList
 from pysirus._learn.weighing.base import Weighing
 from pysirus._model.tuning import IDEAL, Ideal
 from pysirus._parameters import ParameterError, check_integer
-from pysirus._runtime.console import show_folds
-from pysirus._runtime.pool import cancellable_pool
+from pysirus._runtime.console import cancellable_pool, show_folds
 from pysirus._terms.fitted import FittedTerm
 from pysirus._text.message import GROUPS, Parameter, setting
 from pysirus._weights.moments import values_in

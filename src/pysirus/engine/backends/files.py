@@ -17,8 +17,7 @@ from pysirus._data.elsewhere import FilePath
 from pysirus._data.marks import Marks, marks_of
 from pysirus._data.read import check_name
 from pysirus._families.read import rates_of
-from pysirus._runtime.console import ShowPass, no_pass, show_pass
-from pysirus._runtime.pool import cancellable_pool
+from pysirus._runtime.console import ShowPass, cancellable_pool, no_pass, show_pass
 from pysirus._text.message import Parameter, SafeTextError, about_part, rows_named
 from pysirus.engine.backends.parquet import ADVICE, check_same_columns
 from pysirus.engine.backends.scratch import Scratch, check_room
