@@ -3,7 +3,7 @@
 # make lint     code, workflows, papers          make paper       rerun the paper; ARGS=--quick for one repetition
 # make clean    remove what was built            make bench-all   rivals and growth: docs/benchmarks.md
 # make docs     the site, into build/site        make docs-quick  the same with three examples of the gallery
-# make test-engines   what make test leaves out of Dask and Spark, but for cross products: a minute
+# make test-engines   what make test leaves out of Dask, Spark, databases, LibreOffice, Java and JAX: two minutes
 # make test-full      every combination of the test cases, a fresh process for each command: a quarter of an hour or more
 # make clusters       a master and two workers of Spark, executors killed, and files in a store that speaks S3: some minutes
 # make study-classes  classifiers beside others on twelve tables: docs/classes-study.md
@@ -52,6 +52,7 @@ clusters: .venv/clusters.stamp
 
 test-engines: .venv/dev.stamp
 	PYSIRUS_TEST_ENGINES=1 $(TEST) tests/engine/test_dask.py tests/engine/test_spark.py
+	PYSIRUS_TEST_ENGINES=1 $(TEST) -m engines
 
 test-full: .venv/clusters.stamp
 	PYSIRUS_TEST_FULL=1 $(TEST)

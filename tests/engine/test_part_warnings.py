@@ -13,6 +13,7 @@ from pysirus._data.problems import SAMPLE
 from pysirus._data.table import read_table
 from pysirus._families.responses import NumberResponse
 from pysirus.engine.columns import merge_summaries, summarise_columns
+from sampled import in_turns
 
 N = 240
 FAST = {"n_trees": 20, "n_rules": 3, "random_state": 0}
@@ -79,8 +80,7 @@ def answers(frame, how):
     return y, None
 
 
-@pytest.mark.parametrize("how", ["plain", "zero weights", "few that weigh", "constant"])
-@pytest.mark.parametrize("name", TABLES)
+@pytest.mark.parametrize("name, how", in_turns(list(TABLES), ["plain", "zero weights", "few that weigh", "constant"]))
 def test_parts_warn_as_memory_does(name, how, tmp_path):
     frame = columns(**TABLES[name])
     y, weights = answers(frame, how)

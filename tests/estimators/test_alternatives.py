@@ -24,7 +24,7 @@ def rows():
 
 @pytest.fixture(scope="module")
 def estimator():
-    return pysirus.SirusClassifierCV(n_trees=150, n_repeats=1, cv=5, random_state=0)
+    return pysirus.SirusClassifierCV(n_trees=100, n_repeats=1, cv=5, random_state=0)
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ import pytest
 
 from hostile import CLASSES, COLOUR, LEVELS, MARKUP, SCORED, make_model
 from pysirus.export.lists import escape_latex, escape_markdown
+from sampled import few
 
 KINDS = ["regression", "classes", "weighted mean", *SCORED]
 
@@ -57,7 +58,7 @@ def typeset(content, folder):
     return folder / "table.pdf"
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", few(KINDS))
 def test_latex_table_compiles(kind, tmp_path):
     # the fonts of plain LaTeX have no Greek; everything else stays
     table = make_model(kind).export("latex").replace("μ", "u")

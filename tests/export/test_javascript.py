@@ -11,6 +11,7 @@ import pytest
 from hostile import COLOUR, make_model, make_table
 from pysirus import SirusClassifier, SirusRegressor
 from pysirus.export import ExportError
+from sampled import few
 
 NODE = shutil.which("node")
 KINDS = [
@@ -56,7 +57,7 @@ def hostile_rows():
 
 
 @pytest.mark.filterwarnings("ignore:.*unseen category")
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", few(list(KINDS)))
 def test_node_predicts_two_thousand_hostile_rows_as_python_does(kind, tmp_path):
     model, X = make_model(kind).model_, hostile_rows()
     first, shares, mapped = zip(*in_node(model, X, tmp_path))

@@ -9,7 +9,7 @@ import hand_made
 import hostile_sql
 import servers
 from pysirus import SirusRegressor
-from sampled import FULL
+from sampled import FULL, few
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*unseen category")
 
@@ -24,7 +24,7 @@ def mariadb():
         yield engine.load_all()
 
 
-@pytest.mark.parametrize("kind", hostile_sql.MODELS)
+@pytest.mark.parametrize("kind", few(hostile_sql.MODELS))
 def test_mariadb_predicts_the_same(mariadb, kind):
     engines.assert_predicts(mariadb, kind)
 
@@ -89,7 +89,7 @@ def test_mariadb_refuses_sql_without_a_dialect(mariadb):
         mariadb.run(f"SELECT {hostile_sql.long_model(3).export('sql')} FROM data")
 
 
-@pytest.mark.parametrize("kind", hand_made.HAND_MADE)
+@pytest.mark.parametrize("kind", few(list(hand_made.HAND_MADE)))
 def test_mariadb_takes_scores_of_any_size(mariadb, kind):
     mariadb.run("CREATE DATABASE IF NOT EXISTS by_hand")
     mariadb.run("USE by_hand")

@@ -8,6 +8,7 @@ import engines
 import servers
 from decision_models import KINDS, random_model, random_rows
 from pysirus.export import ExportError
+from sampled import few
 
 
 @pytest.fixture(scope="module", params=["duckdb", "postgres"])
@@ -44,7 +45,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", few(list(KINDS)))
 def test_reasons_in_sql_are_those_of_python(engine, kind):
     rng = np.random.default_rng(11)
     for options in CASES:

@@ -16,6 +16,7 @@ import jax
 from pysirus import SirusRegressor
 from pysirus._forest import gpu_kernels, gpu_platform
 from pysirus._forest.gpu_platform import SWITCH, TEST_PLATFORM, cache_folder, keeping_compiled
+from sampled import ON_ENGINES
 
 X = np.random.default_rng(4).integers(0, 3, size=(64, 2)).astype(float)
 Y = X[:, 0] + X[:, 1] * (X[:, 0] > 1)
@@ -59,6 +60,8 @@ def test_compiled_code_is_kept_and_found_again(home: Path, hits: list[str]) -> N
     assert jax.config.jax_compilation_cache_dir is None  # the user's own JAX stays as it is
 
 
+@pytest.mark.engines
+@ON_ENGINES
 @pytest.mark.filterwarnings("ignore:Error reading persistent compilation cache")
 def test_an_entry_that_was_cut_off_is_compiled_anew(home: Path) -> None:
     first = fit_anew()

@@ -18,7 +18,7 @@ from pysirus._forest.gpu import BlockLimits, BlockShape, DeviceForest, blocks_of
 from pysirus._forest.gpu_kernels import score_of
 from pysirus._forest.gpu_platform import TEST_PLATFORM, DeviceError, accelerator
 from pysirus._forest.gpu_shape import Group, Shape
-from sampled import FULL
+from sampled import FULL, ON_ENGINES, few
 
 RNG = np.random.default_rng(7)
 N_ROWS = 250
@@ -49,11 +49,15 @@ def both(table, response, *, n_trees=60, most=None, room=None, **recipe) -> tupl
     return core, forest
 
 
+@pytest.mark.engines
+@ON_ENGINES
 def test_card_grows_the_trees_of_three_classes_with_missing_values() -> None:
     splits, _ = both(GAPS[:, [0, 2, 4]], ClassResponse(CLASSES, np.arange(3)), min_node_size=1, max_samples=0.05)
     assert (splits[:, 0] >= 0).any() and (splits[:, 1:] < 0).any()  # some nodes hold one class
 
 
+@pytest.mark.engines
+@ON_ENGINES
 def test_card_grows_the_trees_of_vectors_and_categories_in_blocks_of_rows_and_trees() -> None:
     """Nodes of few rows are full of ties, and many of them are constant."""
     pa = pytest.importorskip("pyarrow")
@@ -140,8 +144,7 @@ def test_too_little_room_names_the_shortfall() -> None:
         blocks_of(NEED, 1000, 1000, 10 << 20, BlockLimits())
 
 
-@pytest.mark.parametrize("max_features", [2, None])
-@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("max_features, weighted", few([(2, True), (2, False), (None, False), (None, True)], 2))
 def test_card_counts_the_lines_that_the_core_counts(max_features, weighted) -> None:
     rng = np.random.default_rng(4)
     table = rng.normal(size=(300, 5))

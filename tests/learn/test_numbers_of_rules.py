@@ -21,7 +21,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 @pytest.fixture(scope="module", params=[1, "auto"])
 def tuned(request: pytest.FixtureRequest) -> SirusRegressorCV:
     X, y = load_ozone(return_X_y=True, as_frame=True)
-    return SirusRegressorCV(n_repeats=2, n_trees=300, n_stages=request.param, random_state=0).fit(X, y)
+    return SirusRegressorCV(n_repeats=2, cv=5, n_trees=150, n_stages=request.param, random_state=0).fit(X, y)
 
 
 @pytest.fixture(scope="module")

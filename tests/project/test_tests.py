@@ -8,29 +8,26 @@ CONTEXTS = {"raises", "warns"}  # of pytest
 CHECKS = ("assert_", "check_")  # of NumPy, and of scikit-learn and jsonschema
 
 
-def called_in(tree):
-    """The names of the functions that are called, without what they are attributes of."""
-    calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
-    return {func.attr if isinstance(func, ast.Attribute) else getattr(func, "id", "") for func in calls}
-
-
-def asserts(tree):
-    found = called_in(tree)
-    return (
-        any(isinstance(node, ast.Assert) for node in ast.walk(tree))
-        or bool(found & CONTEXTS)
-        or any(name.startswith(CHECKS) for name in found)
-    )
-
-
 def functions_of(path):
-    tree = ast.parse(path.read_text(encoding="utf-8"))
-    return [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    return [node for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))) if isinstance(node, ast.FunctionDef)]
+
+
+def called_in(function):
+    """The names of what is called, without what they are attributes of; "assert" for the statement."""
+    for node in ast.walk(function):
+        if isinstance(node, ast.Assert):
+            yield "assert"
+        elif isinstance(node, ast.Call):
+            yield node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+
+
+def asserts(called):
+    return bool(called & {"assert", *CONTEXTS}) or any(name.startswith(CHECKS) for name in called)
 
 
 def test_every_test_asserts_something():
-    functions = [(path, function) for path in TESTS for function in functions_of(path)]
-    helpers = {f.name for _, f in functions if not f.name.startswith("test_") and asserts(f)}
-    tests = [(path, f) for path, f in functions if f.name.startswith("test_")]
-    bare = [f"{path.name}: {f.name}" for path, f in tests if not asserts(f) and not called_in(f) & helpers]
+    found = [(path, f.name, set(called_in(f))) for path in TESTS for f in functions_of(path)]
+    helpers = {name for _, name, called in found if not name.startswith("test_") and asserts(called)}
+    tests = [own for own in found if own[1].startswith("test_")]
+    bare = [f"{path.name}: {name}" for path, name, called in tests if not asserts(called) and not called & helpers]
     assert len(tests) > 1000 and bare == []

@@ -12,7 +12,7 @@ from pysirus import SirusClassifier, SirusClassifierCV, SirusRegressor, SirusReg
 from pysirus._learn.weighing.base import SHRINKAGE
 from pysirus._terms.fitted import FittedTerm
 from pysirus.report import page, summary
-from sampled import in_turns
+from sampled import few, in_turns
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -312,7 +312,7 @@ def test_numbers_of_a_row_are_short(open_report):
     assert tab.locator("#row .values li").inner_text() == "tiny = 1e-10"
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", few(KINDS))
 def test_exported_html_is_text_in_a_browser(blank_tab, kind):
     model, tab = make_model(kind), blank_tab
     tab.set_content(f"<!doctype html><body>{model.export('html')}</body>")

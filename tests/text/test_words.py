@@ -2,6 +2,7 @@
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -57,11 +58,11 @@ def only_in_python(tree):
     return {id(node) for call in calls for node in ast.walk(call)}
 
 
+@cache
 def modules():
-    for path in sorted(SOURCE.rglob("*.py")):
-        place = path.relative_to(SOURCE)
-        if place.parts[0] not in ("cli", "workbench"):  # which writes commands, to copy
-            yield place, ast.parse(path.read_text(encoding="utf-8"))
+    places = [path.relative_to(SOURCE) for path in sorted(SOURCE.rglob("*.py"))]
+    own = [place for place in places if place.parts[0] not in ("cli", "workbench")]  # which writes commands, to copy
+    return [(place, ast.parse((SOURCE / place).read_text(encoding="utf-8"))) for place in own]
 
 
 def test_no_message_of_the_library_names_an_option():

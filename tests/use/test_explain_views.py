@@ -11,6 +11,7 @@ import pysirus
 from hostile import KINDS, SCORED, make_model, make_table, new_rows
 from pysirus._parameters import ParameterError
 from pysirus._terms.slope import RANGE_SHARE
+from sampled import few
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 ALL = [*KINDS, *SCORED]
@@ -89,7 +90,7 @@ def test_every_view_has_the_same_numbers(kind, raw, tmp_path):
         assert (explanation.running[:, -1] == explanation.prediction).all()
 
 
-@pytest.mark.parametrize("kind", ALL)
+@pytest.mark.parametrize("kind", few(ALL))
 def test_the_figure_has_the_same_steps(kind):
     plot = pytest.importorskip("pysirus.plot")
     plt = pytest.importorskip("matplotlib.pyplot")

@@ -133,7 +133,7 @@ def test_cross_validation_agrees_with_scikit_learn(loss):
 @pytest.mark.parametrize("loss", ["poisson", "gamma"])
 def test_the_error_of_tuning_is_the_unexplained_deviance_of_held_out_rows(loss, n_stages):
     X, y, weights = rows_of(loss)
-    model = SirusRegressorCV(loss=loss, n_trees=100, n_repeats=2, cv=5, n_stages=n_stages, random_state=0)
+    model = SirusRegressorCV(loss=loss, n_trees=50, n_repeats=1, cv=3, n_stages=n_stages, random_state=0)
     model.fit(X, y, sample_weight=weights)
     metrics = model.model_.out_of_fold.metrics
     assert model.model_.family.error_name == "unexplained deviance"
