@@ -23,6 +23,7 @@ from pysirus._data.table import Table
 
 MAX_DIGITS = 17  # enough for every double
 WAYS = (ROUND_FLOOR, ROUND_CEILING)
+ROUNDED = tuple(tuple(Context(prec=digits, rounding=way) for way in WAYS) for digits in range(1, MAX_DIGITS + 1))
 EXACTLY = Context(prec=1200)  # more than the digits of any double, or of the difference of two
 PARTS_OF_DAY = (1, 24, 24 * 60, 86_400, 86_400_000, 86_400_000_000)  # days, hours, ... microseconds
 Threshold = tuple[int, float]  # the number of a column, and a number in it
@@ -81,8 +82,8 @@ def shortest_in(bracket: Bracket, cut: float) -> float:
         return 0.0
     whole = bracket.below.is_integer() and bracket.above.is_integer()
     exact = Decimal(cut)
-    for digits in range(1, MAX_DIGITS + 1):
-        sides = [Context(prec=digits, rounding=way).plus(exact) for way in WAYS]
+    for contexts in ROUNDED:
+        sides = [context.plus(exact) for context in contexts]
         if whole:
             sides = [side.to_integral_value(way) for side, way in zip(sides, WAYS)]
         if near := [side for side in sides if float(side) in bracket]:

@@ -271,8 +271,8 @@ def find_cuts(column: Column, rows: IntegerRows, n_bins: int, discrete_limit: in
 
 def with_sizes(cuts: Cuts, sizes: NDArray[np.int64]) -> Cuts:
     """Add the proportion of the training weight in each bin, and the heavier side of each cut."""
-    known = sizes[: cuts.n_cuts + 1]
-    heavier = np.asarray(np.cumsum(known)[:-1] * 2 >= known.sum())
+    upto = np.cumsum(sizes[: cuts.n_cuts + 1])
+    heavier = np.asarray(upto[:-1] * 2 >= upto[-1])
     return replace(cuts, less_is_heavier=heavier, shares=np.asarray(sizes / sizes.sum()))
 
 

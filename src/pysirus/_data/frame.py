@@ -47,6 +47,8 @@ def as_frame(X: Any) -> nw.DataFrame[Any] | None:
 
 def check_table(X: Any) -> None:
     """Refuse one row, or one column, that was taken out of its table."""
+    if isinstance(X, np.ndarray):
+        return
     if isinstance(X, dict) and not hasattr(X, "nnz"):  # which some sparse matrices are
         raise DataError(
             "X must be a table, found a dict. Make a table of one row with pandas.DataFrame([row]) or "

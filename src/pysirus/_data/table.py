@@ -79,7 +79,9 @@ def array_columns(X: Any, labelled: Callable[[Sequence[str]], set[int]]) -> tupl
         return _object_columns(array.astype(object), labelled)
     if isinstance(array, np.ndarray) and array.dtype.kind in "Mm":
         raise date_error("x0", str(array.dtype))
-    array = check_array(array, dtype="numeric", ensure_all_finite=False, ensure_min_samples=0, ensure_min_features=0)
+    if type(array) is not np.ndarray or array.ndim != 2 or array.dtype.kind not in "biuf":  # else there is no complaint
+        least = {"ensure_min_samples": 0, "ensure_min_features": 0}
+        array = check_array(array, dtype="numeric", ensure_all_finite=False, **least)
     if array.dtype.kind == "b":
         array = array.view(np.uint8)
     elif array.dtype.itemsize not in NUMBER_SIZES[array.dtype.kind] or not array.dtype.isnative:

@@ -39,6 +39,8 @@ def target_name(y: Any) -> str:
 
 def name_of(values: Any) -> str | None:
     """The name of a series or of a frame's first column; None where there is none."""
+    if values is None:
+        return None
     frame = as_frame(values)
     name = frame.columns[0] if frame is not None and frame.columns else getattr(values, "name", None)
     return name if isinstance(name, str) and name else None
@@ -48,6 +50,8 @@ def _as_array(y: Any, n_rows: int) -> NDArray[Any]:
     """A response given as an array, a series or a frame of one column, as an array with one entry per row."""
     if y is None:
         raise DataError(NO_TARGET)
+    if type(y) is np.ndarray and y.shape == (n_rows,) and y.dtype.kind in "biuf":
+        return y  # nothing to ask
     series = y if isinstance(y, np.ndarray) else nw.from_native(y, pass_through=True, allow_series=True)
     frame = None if isinstance(series, nw.Series) else as_frame(y)
     plain = series.to_numpy() if isinstance(series, nw.Series) else y if frame is None else frame.to_numpy()

@@ -18,6 +18,7 @@ from pysirus._terms.constraints import Constraints
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import Condition
+from pysirus._terms.term import changed
 
 CutPlace = tuple[int, CutIdentity]  # the number of a column, and a cut in it
 
@@ -25,10 +26,10 @@ CutPlace = tuple[int, CutIdentity]  # the number of a column, and a cut in it
 def with_short_thresholds(model: Model, training: Training) -> Model:
     """The model that was learned from some rows, with the shortest thresholds that part them as its cuts do."""
     short = _short_thresholds(model.all_rules, training)
-    changed = replace(model, selected=_with_thresholds(model.selected, short))
+    model = replace(model, selected=_with_thresholds(model.selected, short))
     if model.tuning is None:
-        return changed
-    return replace(changed, tuning=replace(model.tuning, rules=_with_thresholds(model.tuning.rules, short)))
+        return model
+    return replace(model, tuning=replace(model.tuning, rules=_with_thresholds(model.tuning.rules, short)))
 
 
 def _short_thresholds(rules: Iterable[FittedTerm], training: Training) -> dict[CutPlace, float]:
@@ -71,7 +72,7 @@ def _shorten(condition: Condition, short: Mapping[CutPlace, float]) -> Condition
     lower, upper = (
         None if cut is None else short[condition.index, cut] for cut in (condition.lower_cut, condition.upper_cut)
     )
-    return replace(condition, lower=lower, upper=upper)
+    return changed(condition, lower=lower, upper=upper)
 
 
 # -------------------------------------------------------------------------------------------------------- forbidden

@@ -235,9 +235,9 @@ class FittedTerm(Term):
     @property
     def added(self) -> tuple[list[float], list[float]]:
         """What it adds to each sum inside and outside: weight times output."""
-        weight = self.weight or 0.0
-        inside, outside = (np.atleast_1d(np.asarray(side, np.float64)) for side in (self.inside, self.outside))
-        return (weight * inside).tolist(), (weight * outside).tolist()
+        weight, sides = self.weight or 0.0, (self.inside, self.outside)
+        inside, outside = ([*side] if isinstance(side, tuple) else [float(side or 0.0)] for side in sides)
+        return [weight * output for output in inside], [weight * output for output in outside]
 
     def added_from(self, average: Floats) -> tuple[Floats, Floats]:
         """What it adds inside and outside beyond what it adds on average, its average output being given."""

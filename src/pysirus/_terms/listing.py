@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any, overload
 
 import numpy as np
 
 from pysirus._families.links import fold_labels
 from pysirus._terms.fitted import FittedTerm, Reading
+from pysirus._terms.term import changed
 from pysirus._terms.words import LINE
 from pysirus._text.format import format_label, format_number, format_percents, html_table, make_frame, text_table
 
@@ -213,4 +213,4 @@ def _count_shown(rules: Sequence[FittedTerm]) -> list[int | None]:
 
 def with_weights(rules: Sequence[FittedTerm], weights: Sequence[float]) -> RuleSet:
     """The rules with these weights."""
-    return RuleSet([replace(rule, weight=float(weight)) for rule, weight in zip(rules, weights)])
+    return RuleSet([changed(rule, weight=float(weight)) for rule, weight in zip(rules, weights)])

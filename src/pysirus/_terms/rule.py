@@ -23,7 +23,7 @@ from pysirus._data.column import UNSEEN, Column
 from pysirus._data.table import Table
 from pysirus._forest.forest import Paths
 from pysirus._terms.fitted import Effect, FittedTerm
-from pysirus._terms.term import BOTH_WAYS, BinValues, Builder, Numbers, Term
+from pysirus._terms.term import BOTH_WAYS, BinValues, Builder, Numbers, Term, changed
 from pysirus._terms.words import (
     Sides,
     condition_words,
@@ -248,7 +248,7 @@ class Rule(Term):
 
     def map_conditions(self: Asking, change: Callable[[Condition], Condition]) -> Asking:
         """The rule with each of its conditions changed."""
-        return replace(self, conditions=tuple(map(change, self.conditions)))
+        return changed(self, conditions=tuple(map(change, self.conditions)))
 
     def with_effect(self, effect: str | Effect) -> FittedRule:
         """The rule with what it adds where it holds."""

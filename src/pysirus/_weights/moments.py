@@ -89,12 +89,14 @@ def rule_tables(rules: Sequence[Term], binned: Binned) -> tuple[NDArray[np.int32
     n_words = max(1, -(-len(rules) // 64))
     asked = [rule.bin_values(binned) if rule.is_binary else [] for rule in rules]
     features = sorted({feature for own in asked for feature, _ in own})
-    allowed = np.ones((len(features), 256, 64 * n_words), dtype=bool)
+    n_bins = max(2, *(cuts.n_bins for cuts in binned.cuts))  # rules that were given have two; no row has another bin
+    allowed = np.ones((len(features), n_bins, 64 * n_words), dtype=bool)
     for r, own in enumerate(asked):
         for feature, inside in own:
-            allowed[features.index(feature), :, r] = inside
-    words = np.packbits(allowed, axis=2, bitorder="little").view(np.dtype("<u8")).astype(np.uint64)
-    return np.array(features, dtype=np.int32), np.ascontiguousarray(words)
+            allowed[features.index(feature), :, r] = inside[:n_bins]
+    words = np.zeros((len(features), 256, n_words), dtype=np.uint64)
+    words[:, :n_bins] = np.packbits(allowed, axis=2, bitorder="little").view(np.dtype("<u8"))
+    return np.array(features, dtype=np.int32), words
 
 
 @dataclass(frozen=True)

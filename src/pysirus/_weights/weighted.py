@@ -26,7 +26,7 @@ from pysirus._bins.cuts import Binned
 from pysirus._families.responses import Output, Response
 from pysirus._runtime.sums import powers_of_ten, scores_of, times
 from pysirus._terms.fitted import FittedTerm, bounds_of, outputs_of, units_of
-from pysirus._terms.term import Term
+from pysirus._terms.term import Term, changed
 from pysirus._weights.moments import Gram, Moments, gram_of, less_fixed, n_fixed, take_rules
 
 
@@ -48,7 +48,7 @@ def with_outputs(rules: Sequence[FittedTerm], moments: Moments, response: Respon
             outputs = {"inside": added, "outside": nothing, "observed": means if shows_means else None}
         n_inside = int(moments.rows[i])
         support: dict[str, Any] = {"n_inside": n_inside, "n_outside": int(moments.n_rows - n_inside)}
-        found.append(replace(rule, **outputs, **support, classes=response.labels))
+        found.append(changed(rule, **outputs, **support, classes=response.labels))
     return found
 
 
