@@ -224,6 +224,9 @@ def report(
     ] = None,
     interval: Interval = None,
     folds: FoldsFile = None,
+    edit: Annotated[
+        bool, typer.Option("--edit", help="Squared error: the list can be edited in the browser, and saved.")
+    ] = False,
 ) -> None:
     """Write a report that opens in a browser: one HTML file, no network.
 
@@ -251,7 +254,7 @@ def report(
     output = standard_output(output) or output
     check_output(output, "--output", [model, *(paths_of(table) if table is not None else [])], DOCUMENT)
     estimator = load_model(model)
-    options: dict[str, object] = {"coverage": coverage_of(estimator, interval, folds)}
+    options: dict[str, object] = {"coverage": coverage_of(estimator, interval, folds), "edit": edit}
     loaded = model_of(estimator)
     if table is not None:
         truth = Truth(target, weights, exposure=exposure)

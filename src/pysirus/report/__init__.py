@@ -14,6 +14,7 @@ from string import Template
 from typing import Any
 
 from pysirus._data.column import is_unicode
+from pysirus._model.file import model_to_json
 from pysirus._parameters import ParameterError
 from pysirus._runtime.output import DOCUMENT, check_output, write_text, written
 from pysirus._text.message import Parameter
@@ -37,6 +38,7 @@ def report(
     by: Any = None,
     change: Any = None,
     coverage: float | None = None,
+    edit: bool = False,
 ) -> str:
     """Write a report of a model.
 
@@ -70,6 +72,10 @@ def report(
     coverage : float, optional
         Of an estimator that is calibrated: intervals or sets of the rows that hold the target in this share of rows,
         and, with ``y``, how often they do for each rule.
+    edit : bool, default=False
+        Whether the list can be edited in the browser: another length, rules removed, effects fixed, with what it costs,
+        and the edited model to save. For squared error, whose weights are fitted again from the sums in the model,
+        without rows; other models are edited in the workbench.
 
     Returns
     -------
@@ -83,10 +89,22 @@ def report(
         if (wrong := next((text for text in texts if not is_unicode(text)), None)) is not None:
             raise ParameterError(f"{Parameter(name)} must be valid Unicode, got {wrong!r}.")
     asked = {"by": by, "change": change, "coverage": coverage}
-    text = page(summary(model, X, **rows, title=title, data=data, max_rows=max_rows, **asked))
+    document = _editable(model) if edit else None
+    text = page(summary(model, X, **rows, title=title, data=data, max_rows=max_rows, **asked), document)
     if path is not None:
         write_text(path, text)
     return written(text, "report", path)  # type: ignore[no-any-return]
+
+
+def _editable(model: Any) -> dict[str, Any]:
+    """The model file that a page edits."""
+    model = model._as_model()
+    if model.moments is None or model.family.is_scored:
+        raise ParameterError(
+            f"{Parameter('edit')} takes a model with squared error that keeps the sums of its weights. Others are "
+            "fitted again from rows: edit them in the workbench (pysirus workbench)."
+        )
+    return model_to_json(model)
 
 
 MAX_BYTES = 2_000_000
@@ -137,9 +155,13 @@ def _fit(data: dict[str, Any], room: int) -> str:
     return text
 
 
-def page(data: dict[str, Any]) -> str:
-    """The report of a summary, under 2 MB."""
+def page(data: dict[str, Any], document: dict[str, Any] | None = None) -> str:
+    """The report of a summary, under 2 MB; with a model file it can be edited."""
+    scripts = "" if document is None else f"{_read('refit.js')}{_read('edit.js')}"
     parts = {
+        "edit": "" if document is None else _read("edit.html"),
+        "model": "null" if document is None else _json(document),
+        "editing": scripts,
         "style": _read("report.css"),
         "d3": _read("vendor/d3.min.js"),
         "plot": _read("vendor/plot.umd.min.js"),
