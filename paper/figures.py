@@ -70,7 +70,8 @@ def draw_theorem(points: Sequence[Mapping[str, float]], folder: Path) -> None:
     n = [point["n"] for point in points]
     for p0, color in zip(theorem.P0, ("#1b6ca8", "#c2571a")):
         values = [point[f"stability_{p0}"] for point in points]
-        errors = [2 * point[f"error_{p0}"] for point in points]
+        reach = [2 * point[f"error_{p0}"] for point in points]
+        errors = [[min(r, v) for r, v in zip(reach, values)], [min(r, 1 - v) for r, v in zip(reach, values)]]  # 0 to 1
         ax.errorbar(n, values, yerr=errors, marker="o", capsize=2, color=color, label=f"p0 = {p0:g}")
     ax.set(xscale="log", ylim=(0, 1.03), xlabel="rows in each sample", ylabel="stability of two independent samples")
     ax.axhline(1, color="0.8", linewidth=0.8, zorder=0)

@@ -69,7 +69,7 @@ def test_an_edited_model_scores_and_shows_itself(fitted):
     X, y, model = fitted
     edited = model.without(1)
     assert edited.score(X, y) == pytest.approx(r2_score(y, edited.predict(X)))
-    assert repr(edited) == str(edited) and "<table>" in edited._repr_html_()
+    assert repr(edited) == str(edited) and "<table" in edited._repr_html_()
     labels = np.where(y > 10, "yes", "no")
     classes = SirusClassifier(n_rules=3, **FAST).fit(X, labels).without(1)
     assert classes.score(X, labels) == pytest.approx(accuracy_score(labels, classes.predict(X)))
@@ -114,11 +114,11 @@ def test_explanations_and_paths_show_as_tables(fitted):
     X, y, model = fitted
     explanation = model.explain(X)
     assert repr(explanation[2]) == str(explanation[2]) and "prediction" in explanation[2]._repr_html_()
-    assert "and 325 more rows" in explanation._repr_html_() and explanation._repr_html_().count("<table>") == 5
+    assert "and 325 more rows" in explanation._repr_html_() and explanation._repr_html_().count("<table") == 5
     with pytest.raises(ValueError, match=r"take explanation\[i\]"):
         explanation.to_dict()
     tuned = SirusRegressorCV(n_trees=40, cv=3, n_repeats=2, max_rules=4, random_state=0).fit(X, y)
     lines = repr(tuned.path_).splitlines()
     assert lines[0].split() == ["rules", "per", "fold", "error", "stability", "p0"]
     assert len(lines) == 1 + len(tuned.path_)
-    assert " ± " in lines[1] and "<table>" in tuned.path_._repr_html_()
+    assert " ± " in lines[1] and "<table" in tuned.path_._repr_html_()

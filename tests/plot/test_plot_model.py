@@ -9,9 +9,10 @@ import pandas as pd
 import pytest
 
 from hostile import COLOUR, KINDS, MARKUP, make_model, new_rows
-from pysirus import SirusClassifierCV, SirusRegressor, plot
+from pysirus import SirusClassifierCV, SirusRegressor, SirusRegressorCV, plot
 from pysirus._parameters import ParameterError
 from pysirus._terms.listing import RuleSet
+from pysirus._text.format import format_number
 from pysirus._use.effect import effect
 from pysirus.plot._rules import plain
 from sampled import FULL
@@ -45,8 +46,8 @@ def test_rules_have_a_line_each(model):
     outputs, *strips = ax.child_axes
     inside = outputs.collections[-1].get_offsets()[:, 0]
     assert np.allclose(inside, [rule.inside for rule in model.rules_])
-    weights = [bar.get_width() for bar in strips[2].patches]
-    assert np.allclose(weights, [rule.weight for rule in model.rules_])
+    shown = [text.get_text() for text in strips[2].texts]
+    assert shown == [*(format_number(rule.weight, 2) for rule in model.rules_), "weight"]
 
 
 def test_many_levels_have_few_rows(rng):
@@ -61,17 +62,36 @@ def test_many_levels_have_few_rows(rng):
     assert ax.get_ylabel() == "city"
 
 
-def test_negative_weights_have_bars_by_size():
+def test_negative_numbers_have_minus_signs(plt):
     model = make_model("linear terms").model_
     signs = [(-1) ** place for place in range(len(model.rules))]
     rules = RuleSet(replace(rule, weight=sign * abs(rule.weight)) for sign, rule in zip(signs, model.rules))
-    model = replace(model, selected=rules)
-    weights = [rule.weight for rule in rules]
-    assert min(weights) < 0 < max(weights)
-    strip = plot.rules(model).child_axes[-1]
-    bars = [bar for bar in strip.patches if bar.get_height() == 0.5]
-    assert [bar.get_width() for bar in bars] == pytest.approx(np.abs(weights))
-    assert strip.get_xlim()[1] > max(np.abs(weights))
+    shown = plot.rules(replace(model, selected=rules)).child_axes[-1].texts[:-1]
+    assert [text.get_text().startswith("−") for text in shown] == [sign < 0 for sign in signs]
+    assert not any("-" in text.get_text() for text in shown)
+
+
+def test_the_axis_of_an_effect_ends_where_the_rows_end(model, ozone):
+    X, _ = ozone
+    for rows in (X, None):  # without rows the model remembers both ends and about where the deciles were
+        ax = plot.effect(model, "temp", rows)
+        assert ax.patches[0].get_data().edges[[0, -1]].tolist() == [X["temp"].min(), X["temp"].max()]
+        deciles = ax.lines[-1].get_xdata()
+        assert np.allclose(deciles, np.quantile(X["temp"], np.arange(1, 10) / 10), atol=2.5)
+
+
+def test_pareto_has_stability_to_the_right_and_the_ideal_point_below(ozone):
+    tuned = SirusRegressorCV(n_repeats=1, cv=3, n_trees=200, random_state=0).fit(*ozone)
+    ax = plot.pareto(tuned)
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("stability", "unexplained variance")
+    chosen, ideal = (ax.collections[k].get_offsets()[0].tolist() for k in (1, 2))
+    facts = tuned.model_.facts
+    assert chosen == pytest.approx([facts["cv_stability"], facts["cv_error"]]) and ideal == [0.9, 0.0]
+    labels = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert f"chosen: {len(tuned.rules_)} rules" in labels
+    assert "per fold" not in " ".join(labels)
+    path, _ = plot.tuning_path(tuned)
+    assert all("selected" not in text.get_text() for text in path.texts)
 
 
 def test_axes_are_taken_and_returned(model, ozone, plt):
@@ -156,10 +176,26 @@ def test_notebooks_show_tables(model):
     bundle = model._repr_mimebundle_()
     assert bundle["text/html"].count("<tr>") == len(model.rules_) + 1
     assert "mean O3" in bundle["text/html"] and "temp &lt; 66" in bundle["text/html"]
+    assert "border-bottom:2px solid #1f5fa8" in bundle["text/html"] and "intercept" in bundle["text/html"]
     hostile = make_model("regression")._repr_html_()
     assert "&lt;script&gt;" in hostile and "&lt;img sr" in hostile
     assert set(re.findall(r"<\s*/?\s*([^\s>]*)", hostile)) == {"p", "table", "thead", "tbody", "tr", "th", "td"}
     assert "SirusRegressor" in SirusRegressor()._repr_mimebundle_()["text/html"]
+
+
+def test_metrics_and_coverage_show_tables_in_notebooks(model, ozone):
+    X, y = ozone
+    season = np.where(X["doy"] < 183, "<b>first", "second")
+    model.cross_validate(X, y, cv=3)
+    for found, told in (
+        (model.metrics(X, y), "mean absolute error"),
+        (model.metrics(X, y, by=season), "&lt;b&gt;first"),
+        (model.coverage(X), "temp &lt; 66"),
+        (model.model_.out_of_fold, "3-fold cross-validation"),
+    ):
+        shown = found._repr_html_()
+        assert told in shown and shown.count("<table") == 1
+        assert set(re.findall(r"<\s*/?\s*([^\s>]*)", shown)) <= {"p", "br", "table", "thead", "tbody", "tr", "th", "td"}
 
 
 @pytest.mark.parametrize("kind", ["two scores", "four scores", "staged scores"])
@@ -190,4 +226,4 @@ def test_the_error_of_likelihood_is_a_deviance(ozone):
     X, y = ozone
     model = SirusClassifierCV(n_repeats=1, cv=4, n_trees=50, max_rules=5, random_state=0).fit(X, y > 12)
     assert plot.tuning_path(model)[0].get_ylabel() == "unexplained deviance"
-    assert plot.pareto(model).get_xlabel() == "unexplained deviance"
+    assert plot.pareto(model).get_ylabel() == "unexplained deviance"

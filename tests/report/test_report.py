@@ -2,6 +2,7 @@
 
 import itertools
 import re
+from importlib.resources import files
 
 import numpy as np
 import pandas as pd
@@ -11,6 +12,7 @@ from hostile import COLOUR, KINDS, LEVELS, MARKUP, make_model, new_rows
 from pysirus import SirusClassifier, SirusClassifierCV, SirusRegressor, SirusRegressorCV
 from pysirus._learn.weighing.base import SHRINKAGE
 from pysirus._terms.fitted import FittedTerm
+from pysirus.plot._rules import DOWN, UP
 from pysirus.report import page, summary
 from sampled import few, in_turns
 
@@ -25,7 +27,8 @@ def tuned(ozone):
 def shown_rules(tab):
     """The rules on the page that are part of the list, as text."""
     return [
-        re.sub(r"(stays|comes|goes)$", "", text) for text in tab.locator(".rule:not(.went) .sentence").all_inner_texts()
+        re.sub(r"(stays|comes|goes)$", "", text).replace("−", "-")
+        for text in tab.locator(".rule:not(.went) .sentence").all_inner_texts()
     ]
 
 
@@ -125,13 +128,81 @@ def test_many_levels_are_legible(open_report, rng):
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
-def test_untuned_numbers_have_training_metrics(open_report, ozone):
+def test_training_metrics_stand_behind_a_warning(open_report, ozone):
     model = SirusRegressor(n_rules=5, n_trees=200, random_state=0).fit(*ozone)
     tab = open_report(model)
     r2 = model.score(*ozone)
-    assert tab.locator("#quality-metrics dd").all_inner_texts()[0] == f"{r2:.3f}"
-    assert "these are training metrics" in tab.locator("#quality-note").inner_text()
-    assert f"explains {100 * r2:.0f}% of the variance in its training rows" in tab.locator("#lead").inner_text()
+    lead, warning = tab.locator("#lead").inner_text(), tab.locator("#unvalidated")
+    assert lead.endswith("not validated") and "explains" not in lead
+    assert warning.inner_text().startswith("Not validated.") and f"{r2:.3f}" not in warning.inner_text()
+    tab.locator("#training-title").click()
+    assert tab.locator("#training-metrics dd").all_inner_texts()[0] == f"{r2:.3f}"
+    assert not tab.locator("#quality-note").is_visible() and "used to learn" in warning.inner_text()
+
+
+def test_rules_come_first_with_both_sides_on_one_axis(open_report, ozone, tuned):
+    tab = open_report(tuned, *ozone)
+    order = tab.locator("main > section").evaluate_all("(all) => all.map((own) => own.id)")
+    assert order[:3] == ["rules", "size", "quality"]
+    low, high = tab.evaluate("[d3.min(data.rules, (d) => d.inside), d3.max(data.rules, (d) => d.outside)]")
+    assert low < high
+    places = {
+        side: [
+            float(text[:-1])
+            for text in tab.locator(f".sides .{side}").evaluate_all("(all) => all.map((c) => c.getAttribute('cx'))")
+        ]
+        for side in ("then", "else")
+    }
+    rules = list(tuned.rules_)
+    said = np.array([[rule.inside, rule.outside] for rule in rules])
+    shown = np.column_stack([places["then"], places["else"]])
+    line = np.polyfit(said.ravel(), shown.ravel(), 1)  # one axis for all: places are a line in what is said
+    assert line[0] > 0 and np.abs(np.polyval(line, said) - shown).max() < 0.02
+
+
+def test_the_ideal_point_is_drawn_where_error_is_zero(open_report, tuned):
+    tab = open_report(tuned)
+    assert tab.evaluate("data.ideal") == tuned.model_.tuning.path.ideal.stability
+    assert tab.locator("#pareto .ideal").count() == 1 and "ideal" in tab.locator("#pareto").inner_text()
+    left, right = tab.locator("#pareto .points").bounding_box(), tab.locator("#pareto .ideal").bounding_box()
+    assert right["x"] + right["width"] > left["x"] + left["width"]
+    assert right["y"] + right["height"] > left["y"] + left["height"]
+
+
+def test_numbers_have_minus_signs_and_names_keep_their_hyphens(open_report, rng):
+    X = pd.DataFrame({"a -5": rng.normal(0, 9, 200), "kind": rng.choice(["x -1", "y -2", "z"], 200)})
+    y = -10.0 * (X["a -5"] < -3) + 4 * (X["kind"] == "x -1") - 20
+    tab = open_report(SirusRegressor(n_rules=4, n_trees=100, random_state=0).fit(X, y), X, y=y)
+    text = tab.locator("main").text_content()
+    shown = text[: text.index("How it was made")].replace("a -5", "").replace("x -1", "").replace("y -2", "")
+    assert "−" in shown
+    assert re.findall(r"(?<![\w.])-[\d.]+", shown) == []
+    assert "a -5" in text and "x -1" in text
+
+
+def luminance(colour):
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(a, b):
+    first, second = sorted([luminance(a), luminance(b)])
+    return (second + 0.05) / (first + 0.05)
+
+
+def test_up_and_down_differ_without_their_hue():
+    style = files("pysirus.report").joinpath("report.css").read_text()
+    themes = [
+        dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6})", block)) for block in re.findall(r"\{[^{}]*--up:[^{}]*\}", style)
+    ]
+    assert len(themes) == 4  # light, dark as the system says, dark as the reader says, print
+    for theme in themes:
+        ground = theme.get("ground", "#ffffff")
+        assert contrast(theme["up"], theme["down"]) > 1.9
+        assert min(contrast(theme[name], ground) for name in ("up", "down")) > 3
+        assert contrast(theme["down-text"], ground) > 4.5
+    assert contrast(UP, DOWN) > 1.9
 
 
 @pytest.mark.parametrize("kind, scheme", in_turns(KINDS, ["light", "dark"]))
@@ -175,17 +246,18 @@ def test_rows_of_scores_have_their_probabilities(open_report, kind):
     weighted = [(r, rule) for r, rule in enumerate(model.selected) if rule.weight]
     assert weighted
     for r, rule in weighted:
-        points = tab.locator(f'.rule[data-rule="{r}"] .bars .value').last.inner_text()
+        points = tab.locator(f'.rule[data-rule="{r}"] .facts .value').last.inner_text()
         assert points.replace("−", "-") == model.family.adds(rule)
         inside, outside = model.family.outputs(rule)
         assert tab.locator(f'.rule[data-rule="{r}"] .output').all_inner_texts() == [inside, outside]
-    assert "not cross-validated" in tab.locator("#lead").inner_text() and not tab.locator("#quality").is_visible()
+    assert "not validated" in tab.locator("#lead").inner_text() and not tab.locator("#training").is_visible()
     labels = model.predict(rows)
     judged = open_report(model, rows, y=labels, width=390)
-    assert judged.locator("#quality-metrics dd").first.inner_text().startswith("100.0%")
+    judged.locator("#training-title").click()
+    assert judged.locator("#training-metrics dd").first.inner_text().startswith("100.0%")
     assert summary(model, rows, y=[*labels[:-1], "new"])["inSample"] is None
     assert summary(model, rows, y=[*labels[:-1], None])["inSample"]["rows"] == 59
-    assert "metrics of the 60 rows of the table" in judged.locator("#quality-note").inner_text()
+    assert "Metrics of the 60 rows of the table" in judged.locator("#unvalidated").inner_text()
     assert tab.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
@@ -206,7 +278,7 @@ def test_a_positive_class_is_spoken_of_whatever_is_predicted(open_report, ozone)
     weighted = [(r, rule) for r, rule in enumerate(model.selected_) if rule.weight]
     assert weighted
     for r, rule in weighted:
-        points = tab.locator(f'.rule[data-rule="{r}"] .bars .value').last.inner_text()
+        points = tab.locator(f'.rule[data-rule="{r}"] .facts .value').last.inner_text()
         assert points.replace("−", "-") == model.model_.family.adds(rule)
 
 
@@ -249,7 +321,7 @@ def test_several_classes_are_judged_one_by_one_and_together(open_report, ozone):
     assert shown == np.rint(confusion).astype(int).ravel().tolist()
     tab.locator("#quality-class").select_option("2")
     assert "middle" in tab.locator("#threshold-name").inner_text()
-    assert "not cross-validated" not in tab.locator("#lead").inner_text()
+    assert "not validated" not in tab.locator("#lead").inner_text()
 
 
 def test_held_out_numbers_show_their_metrics(open_report, tuned):
@@ -330,7 +402,7 @@ def test_page_without_scripts_still_shows_the_rules(browser, tuned, tmp_path):
     tab = context.new_page()
     tab.goto((tmp_path / "report.html").as_uri())
     items = tab.locator("#rule-list li").all_inner_texts()
-    assert [item.split(" (weight")[0] for item in items] == [str(rule) for rule in tuned.rules_]
+    assert [item.split(" (weight")[0].replace("−", "-") for item in items] == [str(rule) for rule in tuned.rules_]
     context.close()
 
 
@@ -360,7 +432,7 @@ def test_the_mark_of_a_list_stands_on_its_path(open_report, tuned):
     numbers = [tuned.model_.tuning.numbers(size.n_rules) for size in tuned.model_.tuning.sizes]
     assert tab.evaluate("data.sizes.map((size) => size.perFold)") == pytest.approx([own.per_fold for own in numbers])
     assert tab.locator("#numbers").inner_text() == numbers[len(tuned.selected_) - 1].sentence
-    assert "rules per fold, on average" in tab.locator("#path").inner_text()
+    assert "rules in the list" in tab.locator("#path").inner_text()
 
 
 def test_labels_and_truth_must_fit_the_rows(tuned, ozone):
@@ -399,7 +471,7 @@ def test_survival_is_read_by_factors_medians_and_events(open_report):
     tab = open_report(model, X, y=y)
     assert "rules for time · event: median" in tab.inner_text("#lead")
     rule = next(iter(model.rules_))
-    card = tab.inner_text("#rule-list li >> nth=0")
+    card = tab.inner_text("#rule-list li[data-rule] >> nth=0")
     assert " / ".join(rule.event_texts) in card and "×" in card and "median" in card
     tab.fill("#search", "8")
     tab.keyboard.press("Enter")
@@ -422,7 +494,12 @@ def test_rows_of_scores_with_slopes_have_their_probabilities(open_report, kind):
     assert np.abs(np.array(found) - model.predict_proba(rows)).max() < 1e-6
     r = next(r for r, term in enumerate(model.selected) if not term.is_binary)
     card = tab.locator(f'.rule[data-rule="{r}"]')
-    assert card.locator(".sentence").inner_text().startswith(model.read(model.rules).rule_text(model.selected[r])[:40])
-    assert " to " in card.locator(".bars .value").last.inner_text() and "known" in card.inner_text()
+    assert (
+        card.locator(".sentence")
+        .inner_text()
+        .replace("−", "-")
+        .startswith(model.read(model.rules).rule_text(model.selected[r])[:40])
+    )
+    assert " to " in card.locator(".facts .value").last.inner_text() and "known" in card.inner_text()
     assert "stays at the end of the range" in tab.locator("#how-to-read").inner_text()
     assert "steps and lines" in tab.locator("#effect-form").inner_text() and tab.locator("#slope-name").is_visible()

@@ -6,6 +6,7 @@ file, all of it is checked: the names of metrics, the number of numbers, and tha
 
 from __future__ import annotations
 
+import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -18,7 +19,7 @@ from pysirus._families.row_metrics import Metrics
 from pysirus._model.keys import key, option, record
 from pysirus._model.kinds import fixed, items, line, map_of, nullable, number, one_of
 from pysirus._model.parse import ensure, number_line, read_line
-from pysirus._text.format import format_number, text_table
+from pysirus._text.format import format_number, html_table, text_table
 
 Floats = NDArray[np.float64]
 
@@ -56,6 +57,12 @@ def format_metrics(metrics: Metrics) -> str:
         f"{name:<{widths[0]}}  {value:>{widths[1]}}{f' ± {error}' if error else ''}" for name, value, error in rows
     ]
     return "\n".join(lines)
+
+
+def metrics_html(head: str, metrics: Metrics) -> str:
+    """The same for a notebook, below a line that says of which rows."""
+    rows = [[METRICS[name], *metric_texts(name, *pair)] for name, pair in metrics.items()]
+    return f"<p>{html.escape(head)}</p>{html_table(['metric', 'value', 'standard error'], rows)}"
 
 
 def metrics_line(metrics: Metrics) -> str:
@@ -183,6 +190,12 @@ class HeldOut:
         if self.forward:
             return f"out of time: {self.n_folds} periods, each predicted from the rows before it{repeats}"
         return f"{self.n_folds}-fold cross-validation{repeats}"
+
+    def _repr_html_(self) -> str:
+        """The metrics for a notebook."""
+        forward = html_table(*forward_rows(self.forward)) if self.forward else ""
+        doubt = f"<p>{html.escape(self.doubt)}</p>" if self.doubt else ""
+        return metrics_html(self.how, self.metrics) + forward + doubt
 
     def __str__(self) -> str:
         doubt = f"\n\n{self.doubt}" if self.doubt else ""

@@ -20,7 +20,7 @@ import narwhals as nw
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
 _ESCAPED = re.compile(r"\\(x[0-9a-f]{2}|u[0-9a-f]{4}|U000[0-9a-f]{5}|U0010[0-9a-f]{4}|.)", re.DOTALL)
 # columns of a table that are read, not compared
-WORDS = ("rule", "attribute", "reason", "column", "restriction", "group")
+WORDS = ("rule", "attribute", "reason", "column", "restriction", "group", "metric")
 _BEFORE = 8  # characters with which a mark may make up another one
 
 
@@ -236,6 +236,15 @@ def format_pair(inside: float, outside: float, *, signed: bool = False) -> tuple
     return short_exponent(f"{inside:{form}}"), short_exponent(f"{outside:{form}}")
 
 
+# the signs before which a hyphen is one of a number, not of a name
+NUMBER_AFTER = re.compile(r"(^|< |>= |from |to |then |else |and |between |\(|: |/ )-(?=[\d.])")
+
+
+def true_minus(text: str) -> str:
+    """The hyphens before numbers in a text as minus signs, for pages and figures; those in names stay."""
+    return NUMBER_AFTER.sub("\\1−", text)
+
+
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Columns padded to their widest cell; numbers to the right."""
     numeric = [name not in WORDS for name in header]
@@ -250,14 +259,17 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 
 def html_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """The same table for a notebook; every cell is escaped."""
+    """The same table for a notebook, in the lines and the blue of the report; every cell is escaped."""
 
     def cells(tag: str, row: Sequence[str]) -> str:
-        styles = [f' style="text-align:{"left" if name in WORDS else "right"}"' for name in header]
-        return "".join(f"<{tag}{style}>{html.escape(cell)}</{tag}>" for cell, style in zip(row, styles))
+        line = "2px solid #1f5fa8" if tag == "th" else "1px solid rgba(128,128,128,.3)"
+        look = f"padding:.25em .7em;border:0;border-bottom:{line};text-align"
+        styles = [f' style="{look}:{"left" if name in WORDS else "right"}"' for name in header]
+        return "".join(f"<{tag}{style}>{html.escape(true_minus(cell))}</{tag}>" for cell, style in zip(row, styles))
 
     body = "".join(f"<tr>{cells('td', row)}</tr>" for row in rows)
-    return f"<table><thead><tr>{cells('th', header)}</tr></thead><tbody>{body}</tbody></table>"
+    look = "border-collapse:collapse;font-variant-numeric:tabular-nums"
+    return f'<table style="{look}"><thead><tr>{cells("th", header)}</tr></thead><tbody>{body}</tbody></table>'
 
 
 def make_frame(data: dict[str, list[Any]], backend: str | None) -> Any:

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pysirus._data.table import Table
 from pysirus._model.model import Model
 from pysirus._terms.listing import RuleSet
-from pysirus._text.format import make_frame, text_table
+from pysirus._text.format import html_table, make_frame, text_table
 
 SHOWN_PAIRS = 10
 
@@ -94,20 +94,32 @@ class Coverage:
             backend,
         )
 
-    def __str__(self) -> str:
+    def _rows(self) -> tuple[list[str], list[list[str]]]:
         rows = [
             [str(number), rule.folded(WIDTH), _percent(share), _percent(alone)]
             for number, rule, share, alone in zip(self.rules.numbers, self.rules, self.share, self.alone)
         ]
-        lines = [text_table(["#", "rule", "covers", "alone"], rows) if rows else "(no rules)"]
-        lines.append(f"\nno rule covers {_percent(self.uncovered)} of {len(self.counts):,} rows")
+        return ["#", "rule", "covers", "alone"], rows
+
+    def _lines(self) -> list[str]:
+        """The rows that no rule covers, and the pairs that fire together or contradict each other most."""
+        lines = [f"no rule covers {_percent(self.uncovered)} of {len(self.counts):,} rows"]
         for title, pairs in (("fire together", self.pairs()), ("contradict each other", self.contradictions)):
             shown = [
                 f"{self.number(i)} and {self.number(j)} ({_percent(share)})" for i, j, share in pairs[:SHOWN_PAIRS]
             ]
             more = f", and {len(pairs) - SHOWN_PAIRS} more pairs" if len(pairs) > SHOWN_PAIRS else ""
             lines.append(f"{title}: {', '.join(shown)}{more}" if shown else f"{title}: none")
-        return "\n".join(lines)
+        return lines
+
+    def __str__(self) -> str:
+        table = text_table(*self._rows()) if len(self.rules) else "(no rules)"
+        return "\n".join([table, "", *self._lines()])
+
+    def _repr_html_(self) -> str:
+        """The same for a notebook."""
+        table = html_table(*self._rows()) if len(self.rules) else "<p>(no rules)</p>"
+        return f"{table}<p>{'<br>'.join(self._lines())}</p>"
 
     def __repr__(self) -> str:
         return str(self)

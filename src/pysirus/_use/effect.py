@@ -272,6 +272,36 @@ def _scores(model: Model, axes: tuple[Axis, ...], columns: Sequence[Column] | No
     return model.family.take(total)
 
 
+@dataclass(frozen=True)
+class Spread:
+    """Where the values of a numeric feature lie: both ends, and the deciles between them."""
+
+    low: float
+    high: float
+    deciles: tuple[float, ...]
+
+
+def spread(model: Model, axis: Axis, table: Table | None = None) -> Spread | None:
+    """Those of the rows of a table, else of the training rows as the model remembers them; None if it does not."""
+    tenths = np.arange(1, 10) / 10
+    if table is not None and axis.index not in table.absent:
+        values = table.columns[axis.index].values.astype(np.float64)
+        values = values[np.isfinite(values)]
+        if not len(values):
+            return None
+        return Spread(float(values.min()), float(values.max()), tuple(np.quantile(values, tenths).tolist()))
+    if model.reference is None:
+        return None
+    own = model.reference.columns[axis.index]
+    if own.low is None or own.high is None or own.edges is None:
+        return None
+    places, weights = np.array([own.low, *own.edges, own.high]), own.sums[: len(own.edges) + 1, 0]
+    if not weights.sum():
+        return None
+    below = np.concatenate([[0.0], np.cumsum(weights)]) / weights.sum()
+    return Spread(own.low, own.high, tuple(np.interp(tenths, below, places).tolist()))
+
+
 MOST_LEVELS = 12  # drawn one by one
 MOST_ROWS = 24
 

@@ -8,6 +8,7 @@ of a group and that of all rows is, exactly, the sum of such differences over th
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -22,7 +23,7 @@ from pysirus._families.row_metrics import Predicted, weights_or_ones
 from pysirus._model.held_out import METRICS, metric_texts
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
-from pysirus._text.format import format_label, make_frame, one_line, text_table
+from pysirus._text.format import format_label, html_table, make_frame, one_line, text_table
 from pysirus._text.message import Parameter
 from pysirus._use.reasons import Reasons, reasons
 from pysirus._use.score import Score
@@ -218,6 +219,11 @@ class GroupMetrics:
         return "\n".join([self.meaning, "", text_table(*self.table()), *gap, *notes[len(gap) - 1 :]])
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """The groups for a notebook."""
+        notes = "<br>".join(map(html.escape, self.notes()))
+        return f"<p>{html.escape(self.meaning)}</p>{html_table(*self.table())}<p>{notes}</p>"
 
 
 def group_metrics(model: Model, X: Any, y: Any, sample_weight: Any, by: Any, name: str | None = None) -> GroupMetrics:

@@ -8,6 +8,7 @@ of distances does, each in quantiles of its column.
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -21,7 +22,7 @@ from pysirus._data.read import list_names
 from pysirus._data.table import Table
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
-from pysirus._text.format import format_date, format_level, format_threshold, make_frame, text_table
+from pysirus._text.format import format_date, format_level, format_threshold, html_table, make_frame, text_table
 from pysirus._text.message import Parameter
 from pysirus._use.change_program import Cell, Moves, Parts, category_cells, moves_of, number_cells, program_of
 from pysirus._use.quantiles import Quantiles
@@ -36,6 +37,9 @@ MARGINS = (
     1e-5,
 )  # by which a decision is reached, of the size of the score; more where rounding undid it
 WAYS = {"up": 1, "down": -1}
+
+
+HEADER = ["column", "now", "needed"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -80,13 +84,19 @@ class NearestChange:
             return format_date(value) if name in self.dates else format_threshold(value)
         return format_level(value)
 
-    def __str__(self) -> str:
+    def _head(self) -> str:
         if not self.changes:
             return f"nothing has to change: it is {self.to} already"
-        rows = self.lines()
-        count = "1 column" if len(rows) == 1 else f"{len(rows)} columns"
-        head = f"for {self.to}, the smallest change is of {count}, a distance of {self.distance:.3g} in quantiles"
-        return f"{head}\n{text_table(['column', 'now', 'needed'], rows)}"
+        count = "1 column" if len(self.changes) == 1 else f"{len(self.changes)} columns"
+        return f"for {self.to}, the smallest change is of {count}, a distance of {self.distance:.3g} in quantiles"
+
+    def __str__(self) -> str:
+        return "\n".join([self._head(), *([text_table(HEADER, self.lines())] if self.changes else [])])
+
+    def _repr_html_(self) -> str:
+        """The same for a notebook."""
+        table = html_table(HEADER, self.lines()) if self.changes else ""
+        return f"<p>{html.escape(self._head())}</p>{table}"
 
     __repr__ = __str__
 

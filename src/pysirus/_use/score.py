@@ -6,6 +6,7 @@ rows needs no more than the sums of y, of y squared, of y where a rule holds, an
 
 from __future__ import annotations
 
+import html
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -18,7 +19,7 @@ from pysirus._data.frame import take, without_weightless
 from pysirus._families.read import check_weights, name_of, read_weights
 from pysirus._families.row_metrics import Metrics, Predicted
 from pysirus._learn.tuning.forward import read_times
-from pysirus._model.held_out import format_metrics, metrics_line
+from pysirus._model.held_out import format_metrics, metrics_html, metrics_line
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._runtime.sums import times
@@ -68,12 +69,18 @@ class Score:
     def __contains__(self, name: object) -> bool:
         return name in self.metrics
 
-    def __str__(self) -> str:
+    def _head(self) -> str:
         weighted = "" if self.weighted_by is None else f", weighted by {one_line(self.weighted_by)}"
-        head = f"{one_line(self.target)}, {self.n_rows:,} rows{weighted}"
-        return "\n\n".join(
-            [head, format_metrics(self.metrics), *([self.out_of_time] if self.after is not None else [])]
-        )
+        return f"{one_line(self.target)}, {self.n_rows:,} rows{weighted}"
+
+    def __str__(self) -> str:
+        later = [self.out_of_time] if self.after is not None else []
+        return "\n\n".join([self._head(), format_metrics(self.metrics), *later])
+
+    def _repr_html_(self) -> str:
+        """The metrics for a notebook."""
+        later = f"<p>{html.escape(self.out_of_time)}</p>" if self.after is not None else ""
+        return metrics_html(self._head(), self.metrics) + later
 
     @property
     def out_of_time(self) -> str:

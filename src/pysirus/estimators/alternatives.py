@@ -8,6 +8,7 @@ of one fit, and restrictions that only filter rules share forests.
 
 from __future__ import annotations
 
+import html
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,7 +23,7 @@ from pysirus._learn.tuning.held_out import FoldPrediction
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError, check_integer
 from pysirus._parameters.check import to_seed
-from pysirus._text.format import make_frame, one_line, text_table
+from pysirus._text.format import html_table, make_frame, one_line, text_table
 from pysirus._text.message import InPython, Parameter, setting
 from pysirus.estimators.list_size import TunedSirus
 from pysirus.estimators.rule_model import RuleModel
@@ -150,9 +151,9 @@ class Alternatives:
         price = f"{self.loss_name} {own.price:+.4f} ± {own.price_se:.4f}"
         return f"{own.restriction}: {price}, stability {own.stability:.2f}, {own.n_rules} rules"
 
-    def __str__(self) -> str:
+    def _rows(self) -> tuple[list[str], list[list[str]]]:
         header = ["restriction", "rules", "length", self.loss_name, "price", "stability"]
-        lines = [
+        return header, [
             [
                 one_line(own.restriction),
                 str(own.n_rules),
@@ -163,10 +164,19 @@ class Alternatives:
             ]
             for k, own in enumerate(self.rows)
         ]
-        head = f"{one_line(self.target)}: held-out {self.loss_name}, on the same folds; ± is the paired standard error"
-        return f"{head}\n\n{text_table(header, lines)}"
+
+    @property
+    def _head(self) -> str:
+        return f"{one_line(self.target)}: held-out {self.loss_name}, on the same folds; ± is the paired standard error"
+
+    def __str__(self) -> str:
+        return f"{self._head}\n\n{text_table(*self._rows())}"
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """The same for a notebook."""
+        return f"<p>{html.escape(self._head)}</p>{html_table(*self._rows())}"
 
 
 class _Collector:

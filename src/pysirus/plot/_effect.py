@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from pysirus._families.links import fold_middle
-from pysirus._text.format import decimals_for, format_date, format_threshold
-from pysirus._use.effect import MOST_LEVELS, Axis, Effect, level_groups
+from pysirus._text.format import decimals_for, format_date, format_threshold, true_minus
+from pysirus._use.effect import MOST_LEVELS, Axis, Effect, Spread, level_groups, spread
 from pysirus._use.effect import effect as effect_of
 from pysirus._use.explain import Explanation, explain
 from pysirus.plot._rules import DOWN, GREY, INSIDE, UP, bare, class_number, plain, pyplot, two_lines
@@ -37,8 +37,8 @@ def effect(
     feature : str, int, or a pair of these
         Columns by name or number.
     X : data frame or array, optional
-        Rows to average over, which also set the range of the axis; by default the training proportions stored in the
-        model. docs/export.md says what is averaged.
+        Rows to average over; by default the training proportions stored in the model. docs/export.md says what is
+        averaged. The axis ends where the rows end, and the marks on it are their deciles.
     ax : matplotlib Axes, optional
         Where to draw; by default a new figure.
     class_ : label, optional
@@ -61,7 +61,13 @@ def effect(
         return _heat_map(ax, found, values, what)
     (axis,) = found.axes
     if axis.is_numeric and (axis.edges or not axis.has_missing or X is not None):
-        _steps(ax, axis, values, _limits(axis, model, X, 0.35 if ends is None else 0.08), ends)
+        own = spread(model, axis, None if X is None else model.align(X))
+        _steps(ax, axis, values, _limits(axis, own, 0.35 if ends is None else 0.08), ends)
+        if own is not None:  # where the rows lie
+            below = ax.get_xaxis_transform()
+            ax.plot(
+                own.deciles, [0.0] * len(own.deciles), "|", color=GREY, markersize=9, transform=below, clip_on=False
+            )
     elif not axis.is_numeric and len(axis.labels) - axis.has_missing > MOST_LEVELS:
         return _level_rows(ax, axis, values, what)
     else:
@@ -89,12 +95,10 @@ def _told(values: Any, model: Any, k: int, predicted: bool) -> Any:
     return model.family.of_class(values, k)
 
 
-def _limits(axis: Axis, model: Any, X: Any, share: float) -> tuple[float, float]:
-    """The ends of the axis: those of the data, else a margin around thresholds, less around the range of a slope."""
-    if X is not None:
-        values = model.align(X).columns[axis.index].values.astype(float)
-        if np.isfinite(values).any():
-            return float(np.nanmin(values)), float(np.nanmax(values))
+def _limits(axis: Axis, own: Spread | None, share: float) -> tuple[float, float]:
+    """The ends of the axis: those of the rows, else a margin around thresholds, less around the range of a slope."""
+    if own is not None:
+        return own.low, own.high
     if not axis.edges:
         return 0.0, 1.0
     low, high = axis.edges[0], axis.edges[-1]
@@ -154,7 +158,7 @@ def _step_names(axis: Axis) -> list[str]:
     if not ends:
         return ["known" if axis.has_missing else "any", *axis.labels]
     between = [f"{a} to {b}" for a, b in pairwise(ends)]
-    return [f"< {ends[0]}", *between, f"≥ {ends[-1]}", *axis.labels]
+    return [*map(true_minus, (f"< {ends[0]}", *between, f"≥ {ends[-1]}")), *axis.labels]
 
 
 def _heat_map(ax: Any, found: Effect, values: Any, what: str) -> Any:
@@ -167,9 +171,8 @@ def _heat_map(ax: Any, found: Effect, values: Any, what: str) -> Any:
     middle = float(values.min() + values.max()) / 2
     if values.size <= 64:
         for (i, j), value in np.ndenumerate(values):
-            ax.text(
-                i, j, f"{value:.3g}", ha="center", va="center", color="white" if value < middle else "black", fontsize=8
-            )
+            colour = "white" if value < middle else "black"
+            ax.text(i, j, true_minus(f"{value:.3g}"), ha="center", va="center", color=colour, fontsize=8)
     ax.set_xlabel(plain(first.feature))
     ax.set_ylabel(plain(second.feature))
     ax.tick_params(length=0)
@@ -236,13 +239,20 @@ def _draw(ax: Any, explanation: Explanation, start: float, steps: Any, order: An
     span = float(np.ptp(everything)) or 1.0
     decimals = max(decimals_for([float(prediction)], 0.0), decimals_for([span], 0.0), 1)
     for place, begin, end, step in zip(places, begins, ends, steps):
-        ax.text(max(begin, end) + 0.015 * span, place, f"{step:+.{decimals}f}", va="center", fontsize=8)
+        ax.text(max(begin, end) + 0.015 * span, place, true_minus(f"{step:+.{decimals}f}"), va="center", fontsize=8)
     levels = [start, *ends]
     for n, level in enumerate(levels):
         ax.plot([level, level], [n - 0.31, n + 1.31], color=GREY, linewidth=0.7)
     for n, value in ((0, start), (len(steps) + 1, prediction)):
         ax.plot(value, n, marker="D", color="black", markersize=5)
-        ax.text(value + 0.02 * span, n, f"{value:.{decimals}f}", va="center", fontweight="bold", fontsize=9)
+        ax.text(
+            value + 0.02 * span,
+            n,
+            f"{value:.{decimals}f}".replace("-", "−"),
+            va="center",
+            fontweight="bold",
+            fontsize=9,
+        )
     names = [START[explanation.measured_from]]
     for r in order:
         text = explanation.names[int(r)]

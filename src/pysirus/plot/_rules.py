@@ -14,10 +14,10 @@ import numpy as np
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._terms.fitted import FittedTerm
-from pysirus._text.format import format_number
+from pysirus._text.format import format_number, true_minus
 
 # blue and orange, which people who take red for green tell apart
-INSIDE, OUTSIDE, BAR, UP, DOWN, GREY = "#1f5fa8", "#b9c6d8", "#5f83b0", "#1f5fa8", "#c25e00", "#6b7280"
+INSIDE, OUTSIDE, UP, DOWN, DOWN_TEXT, GREY = "#1f5fa8", "#b9c6d8", "#1f5fa8", "#d47500", "#a85400", "#6b7280"
 
 
 def pyplot() -> Any:
@@ -36,7 +36,7 @@ def plain(text: str) -> str:
 
 def two_lines(text: str) -> str:
     """A rule as a label: at most two lines, and without mathematics."""
-    return plain("\n".join(textwrap.wrap(text, 48, max_lines=2, placeholder=" …", break_on_hyphens=False)))
+    return plain("\n".join(textwrap.wrap(true_minus(text), 48, max_lines=2, placeholder=" …", break_on_hyphens=False)))
 
 
 def bare(ax: Any, *sides: str) -> None:
@@ -63,7 +63,7 @@ COLUMNS = ("frequency", "support", "weight")
 
 
 def rules(model: Any, ax: Any = None, class_: Any = None) -> Any:
-    """Draw the rules, one line each: outputs inside and outside, frequency, support and weight.
+    """Draw the rules, one line each: both outputs on one axis, then frequency, support and weight as numbers.
 
     Corrections (stages after the first) are drawn relative to the mean target, so the dotted line means no change. Thin
     lines separate the stages. Where the sum of the rules is a score, the shares are those of the data, also for
@@ -94,12 +94,12 @@ def rules(model: Any, ax: Any = None, class_: Any = None) -> Any:
     bare(ax)
     # the axes hold the names of the rules; the columns are parts of it, so that the figure's layout knows them
     draw = _draw_medians if model.family.has_hazard else _draw_means
-    draw(ax, ax.inset_axes([0, 0, 0.49, 1], sharey=ax), model, shown, k)
-    columns = COLUMNS[:2] if model.family.is_scored else COLUMNS
-    for c, name in enumerate(columns):
-        _draw_bars(ax.inset_axes([0.53 + 0.16 * c, 0, 0.15, 1], sharey=ax), shown, name)
-    if model.family.is_scored:
-        _draw_points(ax.inset_axes([0.85, 0, 0.15, 1], sharey=ax), model, shown, k)
+    scored = model.family.is_scored
+    draw(ax, ax.inset_axes([0, 0, 0.46 if scored else 0.63, 1], sharey=ax), model, shown, k)
+    for c, name in enumerate(COLUMNS[:2] if scored else COLUMNS):
+        _write_column(ax.inset_axes([(0.47 if scored else 0.64) + 0.12 * c, 0, 0.1, 1], sharey=ax), shown, name)
+    if scored:
+        _draw_points(ax.inset_axes([0.74, 0, 0.26, 1], sharey=ax), model, shown, k)
     return ax
 
 
@@ -116,7 +116,8 @@ def _draw_points(strip: Any, model: Model, shown: list[FittedTerm], k: int) -> N
     strip.scatter(outside, places, s=22, facecolor="white", edgecolor=colours, zorder=2)
     strip.scatter(inside, places, s=22, color=colours, zorder=3)
     strip.margins(x=0.1)
-    strip.text(0, -0.75, plain(f"adds to {model.family.scale_of(k)}"), ha="center", fontsize=9, color=GREY)
+    title = plain(f"adds to {model.family.scale_of(k)}")
+    strip.text(1, -0.75, title, ha="right", fontsize=8.5, color=GREY, transform=strip.get_yaxis_transform())
     strip.tick_params(axis="y", left=False, labelleft=False)
     strip.tick_params(axis="x", labelsize=8)
     bare(strip, "bottom")
@@ -185,17 +186,15 @@ def _draw_medians(whole: Any, ax: Any, model: Model, shown: list[FittedTerm], k:
     bare(ax, "bottom")
 
 
-def _draw_bars(strip: Any, shown: list[FittedTerm], name: str) -> None:
-    """A column of small bars with their numbers, right of the outputs; negative weights by size, in another colour."""
-    values = [_value(rule, name) for rule in shown]
-    sizes = [0.0 if v != v else abs(v) for v in values]
-    top = max(sizes, default=1.0) or 1.0
-    strip.barh(range(len(shown)), sizes, color=[DOWN if v < 0 else BAR for v in values], height=0.5)
-    for place, value in enumerate(values):
+def _write_column(strip: Any, shown: list[FittedTerm], name: str) -> None:
+    """A column of numbers, right of the outputs; negative weights in another colour."""
+    for place, rule in enumerate(shown):
+        value = _value(rule, name)
         text = "" if value != value else f"{100 * value:.0f}%" if name == "support" else format_number(value, 2)
-        strip.text(sizes[place] + 0.04 * top, place, text, va="center", fontsize=8)
-    strip.set_xlim(0, 1.55 * top)
-    strip.text(0, -0.75, name, fontsize=9, color=GREY)
+        colour = DOWN_TEXT if value < 0 else "black"
+        strip.text(1, place, true_minus(text), va="center", ha="right", fontsize=8.5, color=colour)
+    strip.text(1, -0.75, name, fontsize=9, color=GREY, ha="right")
+    strip.set_xlim(0, 1)
     strip.set_xticks([])
     strip.tick_params(axis="y", left=False, labelleft=False)
     bare(strip)

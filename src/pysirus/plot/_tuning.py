@@ -8,7 +8,7 @@ import numpy as np
 
 from pysirus._model.tuning import Tuning
 from pysirus._parameters import ParameterError
-from pysirus.plot._rules import DOWN as CHOSEN
+from pysirus.plot._rules import DOWN_TEXT as CHOSEN
 from pysirus.plot._rules import GREY, INSIDE, bare, pyplot
 
 
@@ -26,8 +26,9 @@ class _Tuned(NamedTuple):
 
     @property
     def choice(self) -> str:
-        """How many rules were chosen, in words."""
-        return f"chosen: {self.tuning.numbers(self.n_rules)}"
+        """How many rules the chosen list has, in words."""
+        n = self.tuning.numbers(self.n_rules).weighted
+        return f"chosen: {n} rule{'' if n == 1 else 's'}"
 
 
 def _tuned(model: Any) -> _Tuned:
@@ -39,6 +40,8 @@ def _tuned(model: Any) -> _Tuned:
 
 def tuning_path(model: Any, axes: Any = None) -> Any:
     """Draw error and stability against the number of rules, with error bars; the choice is marked.
+
+    All numbers of rules in this figure are means over the lists of the folds, on which both were measured.
 
     Parameters
     ----------
@@ -78,7 +81,7 @@ def tuning_path(model: Any, axes: Any = None) -> Any:
         bare(ax, "left", "bottom")
     top = axes[0]
     top.annotate(
-        f"{tuned.choice}\np0 = {tuning.sizes[tuned.n_rules - 1].p0:.3f}",
+        f"chosen: {path.n_rules[chosen]:.1f} per fold\np0 = {tuning.sizes[tuned.n_rules - 1].p0:.3f}",
         (path.n_rules[chosen], 1),
         xycoords=("data", "axes fraction"),
         xytext=(6 if path.n_rules[chosen] < 0.5 * path.n_rules.max() else -6, -2),
@@ -89,7 +92,8 @@ def tuning_path(model: Any, axes: Any = None) -> Any:
         fontsize=9,
     )
     _mark_smallest(top, tuned)
-    axes[-1].set_xlabel("rules per fold, on average (bars: two standard errors)")
+    bars = " (bars: two standard errors)" if np.nanmax(path.error_se[points]) > 0 else ""
+    axes[-1].set_xlabel(f"rules per fold, on average{bars}")
     axes[-1].set_xlim(left=0)
     return np.asarray(axes)
 
@@ -103,7 +107,7 @@ def _mark_smallest(ax: Any, tuned: _Tuned) -> None:
     ax.plot(numbers.per_fold, best.error, marker="o", markersize=8, markerfacecolor="none", color=GREY, zorder=3)
     on_the_right = numbers.per_fold > 0.5 * path.n_rules.max()
     ax.annotate(
-        f"smallest: {best.error:.3f}, {numbers}",
+        f"smallest: {best.error:.3f}, {numbers.per_fold:.1f} per fold",
         (numbers.per_fold, best.error),
         xytext=(8 if on_the_right else -8, 40),
         arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.6},
@@ -116,7 +120,9 @@ def _mark_smallest(ax: Any, tuned: _Tuned) -> None:
 
 
 def pareto(model: Any, ax: Any = None) -> Any:
-    """Draw stability against error: one point per list size, the ideal point, and the choice in orange.
+    """Draw error against stability: one point per list, the ideal point, and the choice in orange.
+
+    Better lists are lower and further right. Numbers beside points are rules with a weight.
 
     Parameters
     ----------
@@ -135,24 +141,24 @@ def pareto(model: Any, ax: Any = None) -> Any:
         _, ax = pyplot().subplots(figsize=(5.2, 4.6), layout="constrained")
     points, chosen = np.array(tuning.steps), tuned.step
     error, stability = path.error[points], path.stability[points]
-    ax.plot(error, stability, color="0.8", linewidth=0.8, zorder=1)
-    ax.scatter(error, stability, s=26, color=INSIDE, zorder=2, label="lists of other lengths")
+    ax.plot(stability, error, color="0.8", linewidth=0.8, zorder=1)
+    ax.scatter(stability, error, s=26, color=INSIDE, zorder=2, label="lists of other lengths")
     ax.plot(
-        [0, path.error[chosen]],
         [path.ideal.stability, path.stability[chosen]],
+        [0, path.error[chosen]],
         color=CHOSEN,
         linewidth=0.9,
         linestyle="--",
         zorder=1,
     )
-    ax.scatter(path.error[chosen], path.stability[chosen], s=90, marker="D", color=CHOSEN, zorder=3, label=tuned.choice)
+    ax.scatter(path.stability[chosen], path.error[chosen], s=90, marker="D", color=CHOSEN, zorder=3, label=tuned.choice)
     ideal = f"ideal: {path.ideal.words('error')}"
-    ax.scatter(0, path.ideal.stability, s=120, marker="*", color="black", zorder=3, clip_on=False, label=ideal)
+    ax.scatter(path.ideal.stability, 0, s=120, marker="*", color="black", zorder=3, clip_on=False, label=ideal)
     _number_points(ax, tuning)
-    ax.set_xlabel(tuned.error_name)
-    ax.set_ylabel("stability")
-    ax.set_xlim(left=0)
-    ax.set_ylim(top=min(1.02, max(0.95, stability.max() + 0.03)))
+    ax.set_xlabel("stability")
+    ax.set_ylabel(tuned.error_name)
+    ax.set_ylim(bottom=0)
+    ax.set_xlim(right=min(1.02, max(path.ideal.stability + 0.02, stability.max() + 0.03)))
     ax.grid(color="0.94")
     ax.set_axisbelow(True)
     ax.legend(frameon=False, fontsize=9, loc="best")
@@ -164,8 +170,8 @@ def _number_points(ax: Any, tuning: Tuning) -> None:
     """Write the number of rules with a weight beside a few points that are far enough from each other."""
     last, said = (np.inf, np.inf), ""
     for size in tuning.sizes:
-        place, text = (size.error, size.stability), str(tuning.numbers(size.n_rules).weighted)
-        if text == said or (abs(place[0] - last[0]) < 0.03 and abs(place[1] - last[1]) < 0.06):
+        place, text = (size.stability, size.error), str(tuning.numbers(size.n_rules).weighted)
+        if text == said or (abs(place[1] - last[1]) < 0.03 and abs(place[0] - last[0]) < 0.06):
             continue
         last, said = place, text
         ax.annotate(text, place, xytext=(6, 4), textcoords="offset points", fontsize=8, color=GREY)

@@ -17,6 +17,7 @@ from pysirus._data.column import is_unicode
 from pysirus._model.file import model_to_json
 from pysirus._parameters import ParameterError
 from pysirus._runtime.output import DOCUMENT, check_output, write_text, written
+from pysirus._text.format import true_minus
 from pysirus._text.message import Parameter
 from pysirus.report._sections import checks_html
 from pysirus.report._summary import summary
@@ -130,14 +131,14 @@ def _static_rules(data: dict[str, Any]) -> str:
         if weight or rule.get("given"):
             correction = f"correction, stage {rule['stage']}, " if rule["stage"] > 1 else ""
             if str(r) in size.get("lines", {}):
-                items.append(f"<li>{html.escape(size['lines'][str(r)]['text'])} <small>(slope)</small></li>")
+                items.append(f"<li>{html.escape(true_minus(size['lines'][str(r)]['text']))} <small>(slope)</small></li>")
                 continue
             inside, outside = rule.get("added", (rule["insideText"], rule["outsideText"]))
             text = f"if {rule.get('whole', rule['text'])} then {inside} else {outside}"
             text += f", given with the fixed effect {rule['effect']}" if "effect" in rule else ""
             adds = f"adds {rule['adds']}" if "adds" in rule else f"weight {weight:.3g}"
             adds = "what it adds" if "added" in rule else adds
-            items.append(f"<li>{html.escape(text)} <small>({correction}{adds})</small></li>")
+            items.append(f"<li>{html.escape(true_minus(text))} <small>({correction}{adds})</small></li>")
     notes = "".join(f"<p>{html.escape(note)}</p>" for note in data["notes"])
     return f"<ol>{''.join(items)}</ol>{notes}"
 

@@ -22,10 +22,10 @@ from pysirus._model.held_out import METRICS, Bins, metric_texts
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._terms.constraints import WORDS, side_of
-from pysirus._text.format import format_date
+from pysirus._text.format import format_date, true_minus
 from pysirus._text.message import Parameter, say
-from pysirus._use.coverage import SHOWN_PAIRS, coverage
-from pysirus._use.effect import Effect, effect, level_counts, level_groups
+from pysirus._use.coverage import coverage
+from pysirus._use.effect import Effect, effect, level_counts, level_groups, spread
 from pysirus._use.explain import feature_importance
 from pysirus._use.groups import group_metrics
 from pysirus._use.intervals import sure_text
@@ -33,6 +33,7 @@ from pysirus._use.nearest_change import nearest_change
 from pysirus._use.score import score, training_metrics
 from pysirus._use.wanted import read_wish
 
+MOST_PAIRED = 40  # rules whose pairs are shown
 MOST_CHANGES = 20  # rows whose nearest change is shown, where none are named
 
 
@@ -76,10 +77,8 @@ def coverage_data(model: Model, table: Table) -> dict[str, Any]:
             [found.number(i), rule.folded(), float(share), float(alone)]
             for i, (rule, share, alone) in enumerate(zip(found.rules, found.share, found.alone))
         ],
-        "together": [[found.number(i), found.number(j), share] for i, j, share in found.pairs()[:SHOWN_PAIRS]],
-        "contradictions": [
-            [found.number(i), found.number(j), share] for i, j, share in found.contradictions[:SHOWN_PAIRS]
-        ],
+        "together": [short(row[:i]) for i, row in enumerate(found.together)],
+        "opposed": [row[:i].tolist() for i, row in enumerate(found.opposed)],
     }
 
 
@@ -185,7 +184,7 @@ def _intervals_html(found: dict[str, Any] | None) -> str:
 
 def _table(header: list[str], rows: list[list[str]]) -> str:
     head = "".join(f'<th scope="col">{html.escape(name)}</th>' for name in header)
-    body = "".join(f"<tr>{''.join(f'<td>{html.escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
+    body = "".join(f"<tr>{''.join(f'<td>{html.escape(true_minus(cell))}</td>' for cell in row)}</tr>" for row in rows)
     return f'<table class="checks"><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>'
 
 
@@ -207,16 +206,37 @@ def _coverage_html(found: dict[str, Any] | None) -> str:
         [str(number), text, f"{100 * share:.1f}%", f"{100 * alone:.1f}%"]
         for number, text, share, alone in found["rules"]
     ]
-    lines = [f"Rows that no rule covers: {100 * found['uncovered']:.1f}% of {found['n']:,}."]
-    for key, title in (("together", "Apply together"), ("contradictions", "Pull in opposite directions")):
-        pairs = [f"{i} and {j} ({100 * share:.1f}%)" for i, j, share in found[key]]
-        lines.append(f"{title}: {', '.join(pairs) or 'none'}.")
-    notes = "".join(f"<p>{html.escape(line)}</p>" for line in lines)
+    none = f"{100 * found['uncovered']:.1f}% of the {found['n']:,} rows are covered by no rule"
+    every = f"every one of the {found['n']:,} rows is covered by a rule"
     return (
         '<section id="coverage" aria-labelledby="coverage-title"><h2 id="coverage-title">Coverage and overlap</h2>'
-        '<p class="note">How many rows each rule covers, and where rules overlap. In an additive model it is normal '
-        "that two rules pull in opposite directions.</p>"
-        f"{_table(['', 'Rule', 'Applies to', 'Alone in'], rows)}{notes}</section>"
+        '<p class="note">How many of the rows of the table each rule covers, and in how many it is the only one; '
+        f"{none if found['uncovered'] else every}.</p>"
+        f"{_table(['', 'Rule', 'Applies to', 'Alone in'], rows)}{_overlap_html(found)}</section>"
+    )
+
+
+def _overlap_html(found: dict[str, Any]) -> str:
+    """A heat map of the pairs of rules, as a table: the share of rows in which both apply."""
+    names = [str(number) for number, *_ in found["rules"]]
+    if not 2 <= len(names) <= MOST_PAIRED:
+        return ""
+    lines = []
+    for i, (name, rule) in enumerate(zip(names, found["rules"])):
+        cells = [
+            f'<td class="{"opposed" if against and share else "joint"}" '
+            f'style="--share:{share:.2f}" title="{name} and {other}">{100 * share:.0f}</td>'
+            for other, share, against in zip(names, found["together"][i], found["opposed"][i])
+        ]
+        own = f'<td class="own" style="--share:{rule[2]:.2f}">{100 * rule[2]:.0f}</td>'
+        blank = "<td></td>" * (len(names) - i - 1)
+        lines.append(f'<tr><th scope="row">{name}</th>{"".join(cells)}{own}{blank}</tr>')
+    foot = "".join(f'<th scope="col">{name}</th>' for name in names)
+    return (
+        '<h3>Pairs of rules</h3><p class="note">In how many percent of the rows both rules of a pair apply; on the '
+        "diagonal the rule itself. An orange frame marks two rules that pull in opposite directions, which is normal "
+        'in a sum of rules.</p><div class="wide"><table class="overlap"><thead><tr><td></td>'
+        f"{foot}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
     )
 
 
@@ -246,10 +266,19 @@ def _effect(model: Model, found: Effect, table: Table | None) -> dict[str, Any]:
         if axis.column.is_date:
             shown["names"] = [format_date(edge) for edge in axis.edges]
         ends = {} if found.ends is None else {"ends": short(found.ends)}
+        if (own := spread(model, axis, table)) is not None:
+            ends |= {"range": short([own.low, own.high]), "deciles": short(own.deciles)}
+            if axis.column.is_date:
+                ends["rangeNames"] = [format_date(own.low), format_date(own.high)]
         values = short(found.values)
         return {**shown, **ends, "edges": short(axis.edges), "labels": list(axis.labels), "values": values}
     counts = None if table is None or axis.index in table.absent else level_counts(axis, table.columns[axis.index])
     groups = level_groups(axis, found.values, counts)
+    if counts is not None and table is not None and table.n_rows:
+        often = dict(zip(axis.labels, counts.tolist()))
+        known = groups[: len(groups) - axis.has_missing]  # the last one stands for missing values
+        shares = [sum(often[own] for own in group.levels) / table.n_rows for group in known]
+        shown["shares"] = short([*shares, *([1 - sum(shares)] if axis.has_missing else [])])
     return {
         **shown,
         "labels": [group.label for group in groups],

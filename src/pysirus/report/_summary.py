@@ -107,7 +107,9 @@ def _size(model: Model, whole: Model) -> dict[str, Any]:
         }
     if whole.tuning is not None:
         numbers = whole.tuning.numbers(len(model.selected))
+        step, path = whole.tuning.step_of(len(model.selected)), whole.tuning.path
         size |= {"perFold": short(numbers.per_fold), "numbers": numbers.sentence}
+        size |= {"errorSe": short(path.error_se[step]), "stabilitySe": short(path.stability_se[step])}
         size["sentence"] = whole.tuning.sentence(len(model.rules), model.facts["cv_stability"])
     return size
 
@@ -270,6 +272,7 @@ def summary(
         "sizes": [_size(each, model) for each in models],
         "chosen": next(i for i, each in enumerate(models) if len(each.selected) == len(model.selected)),
         "path": path,
+        "ideal": None if tuning is None else short(tuning.path.ideal.stability),
         "reason": " ".join(reasons),
         "effects": [effects(each, some) for each in models],
         "rows": None if table is None else _rows(model, longest, table, y, labels, max_rows),

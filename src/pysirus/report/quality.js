@@ -125,20 +125,24 @@ function showQuality() {
 }
 
 function metricList(metrics) {
-  return metrics.map(([name, value, error]) => element("div", {}, element("dt", {}, name), element("dd", {}, value, ...(error ? [element("small", {}, ` ± ${error}`)] : []))));
+  return metrics.map(([name, value, error]) => element("div", {}, element("dt", {}, name), element("dd", {}, minus(value), ...(error ? [element("small", {}, ` ± ${error}`)] : []))));
 }
 
-/* Figures of rows that the model has, or may have, seen. */
+/* Metrics of rows that the model has, or may have, seen: behind a warning, and folded away. */
 function prepareInSample() {
   const { rows, metrics } = data.inSample;
-  byId("quality").hidden = false;
-  byId("quality-note").textContent = (rows === null ? "Not cross-validated: these are training metrics, of the rows that the rules were learned from."
-    : `Not cross-validated: these are metrics of the ${rows.toLocaleString("en")} rows of the table. If the rules were learned from them, they are training metrics.`)
+  byId("training").hidden = false;
+  byId("training-title").textContent = rows === null ? "Training metrics" : `Metrics of the ${rows.toLocaleString("en")} rows of the table`;
+  byId("training-note").textContent = (rows === null ? "These rows were used to learn the rules." : "If the rules were learned from these rows, they are training metrics.")
     + " New rows are usually predicted less well.";
-  byId("quality-metrics").append(...metricList(metrics));
+  byId("training-metrics").append(...metricList(metrics));
 }
 
 function prepareQuality() {
+  if (!data.heldOut && data.sizes[data.chosen].error === null) {
+    byId("quality").hidden = byId("unvalidated").hidden = false;
+    byId("quality-note").hidden = true;
+  }
   if (data.inSample) prepareInSample();
   if (!data.heldOut) return;
   const { how, nRules, metrics, bins, confusion } = data.heldOut;

@@ -50,18 +50,11 @@ function inWords(size) {
   return [what ? `explains ${share} of the ${what} (${named})` : named, `${back} (stability ${format(size.stability, 2)})`];
 }
 
-/* What an untuned list of numbers explains of rows that it may have seen. */
-function inTraining() {
-  const found = data.inSample, own = found && found.explained;
-  if (!own || own.share === null || own.share <= 0) return [];
-  return [`explains ${Math.round(100 * own.share)}% of the ${own.what} in ${found.rows === null ? "its training rows" : "these rows"} (${own.name} ${format(own.share, 3)})`];
-}
-
 function showSize() {
   const size = data.sizes[state.size], chosen = data.sizes[data.chosen];
   const lead = [`${plural(size.nPositive, "rule")} for ${data.target}`, data.classes ? `${data.classes.length} classes` : data.outcome || `mean ${format(data.mean, 4)}`];
   if (size.error !== null) lead.push(...inWords(size));
-  else if (!data.heldOut) lead.push(...inTraining(), "not cross-validated");
+  else if (!data.heldOut) lead.push("not validated");
   byId("lead").textContent = lead.join(" · ");
   if (!data.path) return;
   byId("slider").value = state.size + 1;
@@ -73,7 +66,7 @@ function showSize() {
   const now = new Set(inUse(state.size)), then = new Set(inUse(data.chosen));
   const came = [...now].filter((r) => !then.has(r)).length, went = [...then].filter((r) => !now.has(r)).length;
   byId("compared").textContent = state.size === data.chosen ? "this is the chosen list" : `${now.size - came} kept, ${came} added, ${went} removed`;
-  byId("sentence").textContent = size.sentence;
+  byId("sentence").textContent = minus(size.sentence);
   byId("reason").textContent = data.reason;
   byId("reset").textContent = `Back to the chosen list (${plural(chosen.nPositive, "rule")})`;
   byId("reset").disabled = state.size === data.chosen;
@@ -86,6 +79,7 @@ function chartWidth(box, most) {
 function showPath() {
   if (!data.path) return;
   const width = chartWidth(byId("pareto"), 560);
+  byId("path-bars").hidden = !data.sizes.some((size) => size.errorSe);
   byId("pareto").replaceChildren(drawPareto(data, state.size, pickSize, width));
   byId("path").replaceChildren(drawPath(data, state.size, width));
 }
@@ -98,42 +92,67 @@ function pickSize(size, focus = false) {
 
 /* --------------------------------------------------------------------------------------------------- rules */
 
-function bars(pairs) {
-  const box = element("p", { class: `bars${scored ? " scored" : ""}${pairs.length > 3 ? " many" : ""}` });
-  for (const [name, share, text] of pairs) {
-    const fill = element("i");
-    fill.style.width = `${(100 * Math.max(0, Math.min(1, share || 0))).toFixed(1)}%`;
-    box.append(element("span", {}, element("span", { class: "name" }, name), element("span", { class: "value" }, text), element("span", { class: "bar" }, fill)));
-  }
-  return box;
+/* What stands below a rule: a name and a value each. */
+function factsOf(pairs) {
+  return element("p", { class: "facts" }, ...pairs.map(([name, text]) => element("span", {}, element("span", { class: "name" }, name), " ", element("span", { class: "value" }, text))));
 }
 
 function ruleCard(r, status, top, number) {
   const rule = data.rules[r], weight = data.sizes[state.size].weights[r] || 0;
-  const n = rule.nInside + rule.nOutside;
   const word = (text) => element("span", { class: "word" }, text);
   const points = scored || addends ? pointsOf(r) : null;
-  const [inside, outside] = addends ? pairTexts(points) : [rule.insideText, rule.outsideText];
-  const sentence = rule.line ? element("p", { class: "sentence" }, lineOf(r).text)
-    : element("p", { class: "sentence" }, word("if "), rule.text, word(" then "),
+  const [inside, outside] = addends ? pairTexts(points) : [rule.insideText, rule.outsideText].map(minus);
+  const sentence = rule.line ? element("p", { class: "sentence" }, minus(lineOf(r).text))
+    : element("p", { class: "sentence" }, word("if "), minus(rule.text), word(" then "),
       element("span", { class: "output" }, inside), word(" else "), element("span", { class: "output" }, outside));
   const label = { came: "comes", went: "goes" }[status];
   if (rule.stage > 2 && top.merged) sentence.append(element("span", { class: "badge" }, `stage ${rule.stage}`));
-  if (rule.effect) sentence.append(element("span", { class: "badge" }, `fixed effect ${rule.effect}`));
+  if (rule.effect) sentence.append(element("span", { class: "badge" }, minus(`fixed effect ${rule.effect}`)));
   if (label) sentence.append(element("span", { class: "badge" }, label));
-  const events = rule.events ? [["events", rule.events[0], rule.eventsText]] : [];
-  const again = data.sizes[state.size].returned[r], [k, of] = again ? again.split(" of ") : [];
-  const returned = again ? [["returned", k / of, again]] : [];
-  const whole = rule.whole ? [element("details", { class: "whole" }, element("summary", {}, "Whole rule"), element("p", {}, rule.whole))] : [];
+  const again = data.sizes[state.size].returned[r];
+  const whole = rule.whole ? [element("details", { class: "whole" }, element("summary", {}, "Whole rule"), element("p", {}, minus(rule.whole)))] : [];
   const mark = number ? [element("span", { class: "number" }, `#${number}`)] : [];
-  return element("li", { class: `rule ${status}`, "data-rule": r }, element("div", {}, ...mark, sentence, ...whole), bars([
-    ["frequency", rule.frequency / top.frequency, rule.given ? "given" : format(rule.frequency, 2)],
-    [rule.line ? "known" : "rows", rule.nInside / n, rule.rowsText],
-    ...events,
-    ...returned,
-    addends ? ["gap", Math.abs(points[0] - points[1]) / (top.gap || 1), format(Math.abs(points[0] - points[1]), 2)]
-      : scored ? [hazard ? "hazard" : "adds", Math.abs(points[0] - points[1]) / (top.gap || 1), rule.line ? pointsText([...points].reverse(), " to ") : pointsText(points)] : ["weight", Math.abs(weight) / top.weight, format(weight, 2)],
-  ]));
+  const facts = factsOf([
+    ["frequency", rule.given ? "given" : format(rule.frequency, 2)],
+    [rule.line ? "known" : "rows", rule.rowsText],
+    ...(rule.events ? [["events", rule.eventsText]] : []),
+    ...(again ? [["returned", again]] : []),
+    addends ? ["gap", format(Math.abs(points[0] - points[1]), 2)]
+      : scored ? [hazard ? "hazard" : "adds", rule.line ? pointsText([...points].reverse(), " to ") : pointsText(points)] : ["weight", format(weight, 2)],
+  ]);
+  const sides = sidesOf(r), plot = sides ? [drawSides(sides, top.domain, `${sides.names[0]}, else ${sides.names[1]}`)] : [];
+  return element("li", { class: `rule ${status}`, "data-rule": r }, element("div", {}, ...mark, sentence, facts, ...whole), ...plot);
+}
+
+/* The two sides of a rule on the axis that all rules share: what it adds, or what the target is on either side. */
+function sidesOf(r) {
+  const rule = data.rules[r], weight = data.sizes[state.size].weights[r] || 0;
+  if (scored || addends || rule.line) {
+    const [inside, outside] = pointsOf(r);
+    return { inside, outside, middle: 0, up: inside >= outside, names: pointsText([inside, outside]).split(" / ") };
+  }
+  const k = !data.classes ? 0 : data.classes.length === 2 ? data.positive : d3.maxIndex(rule.inside, (share, c) => Math.abs(share - rule.outside[c]));
+  const [inside, outside] = [part(rule.inside, k), part(rule.outside, k)];
+  if (![inside, outside].every(isFinite)) return null;
+  return { inside, outside, middle: data.classes && data.classes.length > 2 ? null : part(data.mean, k), up: (inside - outside) * (weight || 1) >= 0, names: [format(inside, 4), format(outside, 4)] };
+}
+
+/* What that axis shows, in words. */
+function sidesName() {
+  if (hazard) return "by what it multiplies the hazard";
+  if (data.link === "log") return `by what it multiplies ${data.target}`;
+  if (scored) return `what it adds to the ${data.classes.length === 2 ? `log-odds of ${data.classes[data.positive]}` : "score of the class that it moves most"}`;
+  if (addends) return `what it adds to ${data.target}`;
+  if (data.classes) return data.classes.length === 2 ? `share of ${data.classes[data.positive]}, dotted: on average` : "share of the class that it moves most";
+  return `${data.target}, dotted: mean ${format(data.mean, 4)}`;
+}
+
+function sidesAxis(domain) {
+  const factors = data.link === "log" || hazard;
+  const round = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100].map(Math.log).filter((v) => v >= domain[0] && v <= domain[1]);
+  const ticks = factors && round.length > 2 && round.length < 7 ? round : d3.ticks(...domain, 4);
+  const name = factors ? (v) => `×${+Math.exp(v).toPrecision(2)}` : data.classes && !scored ? (v) => `${Math.round(100 * v)}%` : tick;
+  return element("li", { class: "rule axis" }, element("p", {}, "● where the rule applies, ○ where not: ", element("b", {}, sidesName())), drawSidesAxis(domain, ticks, name));
 }
 
 /* What a rule adds to the score of the class that stands for it, where it holds and elsewhere. */
@@ -162,12 +181,13 @@ function pointsText(points, between = " / ") {
 
 function showRules() {
   const now = inUse(state.size), then = inUse(data.chosen);
-  const top = { frequency: d3.max(data.rules, (d) => d.frequency) || 1, weight: d3.max(data.sizes[state.size].weights, Math.abs) || 1 };
-  if (scored || addends) top.gap = d3.max(inUse(state.size), (r) => Math.abs(pointsOf(r)[0] - pointsOf(r)[1])) || 1;
-  const parts = [];
+  const top = {}, parts = [], all = [...new Set([...now, ...then])].map(sidesOf).filter(Boolean);
+  const [low, high] = all.length ? d3.extent(all.flatMap((own) => [own.inside, own.outside, own.middle ?? own.inside])) : [0, 1];
+  top.domain = [low - 0.06 * (high - low || 1), high + 0.06 * (high - low || 1)];
   const stages = data.rules.filter((_, r) => now.includes(r) || then.includes(r)).map((rule) => rule.stage);
   top.merged = new Set(stages).size * 2 > stages.length;  /* a heading for each rule is too many */
   let list = element("ol"), stage = 0;
+  if (all.length) parts.push(element("ol", { class: "axes" }, sidesAxis(top.domain)));
   for (const r of data.rules.map((_, i) => i)) {
     if (staged && data.rules[r].stage !== stage && (now.includes(r) || then.includes(r))) {
       const title = data.rules[r].stage === 1 ? "Stage 1" : top.merged ? "Corrections" : `Corrections, stage ${data.rules[r].stage}`;
@@ -182,8 +202,8 @@ function showRules() {
   }
   for (const term of data.terms) list.append(element("li", { class: "rule" }, element("p", { class: "sentence" }, term.text)));
   if (!list.childElementCount) list.append(element("li", {}, "No rules: the prediction is the mean."));
-  byId("rule-list").replaceChildren(...(parts.length ? parts : [list]));
-  byId("how-to-read").textContent = [howToRead(), ...data.notes].join(" ");
+  byId("rule-list").replaceChildren(...parts, ...(list.isConnected || parts.includes(list) ? [] : [list]));
+  byId("how-to-read").textContent = minus([howToRead(), ...data.notes].join(" "));
 }
 
 /* The score of the average row: the intercept, and what the rules add on average. */
@@ -224,6 +244,11 @@ function levelList(effect, folded) {
   return box;
 }
 
+/* What the axis of effects shows. */
+function effectUnit() {
+  return data.classes ? (scored ? scaleName(state.effectClass) : `share of ${data.classes[state.effectClass]}`) : scored ? data.scaleName : data.target;
+}
+
 function showEffects() {
   const box = byId("effect-list"), effects = data.effects[state.size];
   const values = effects.map((e) => e.values.map((v) => part(v, state.effectClass)));
@@ -235,7 +260,7 @@ function showEffects() {
   });
   box.replaceChildren(...figures);
   figures.forEach((figure, i) => {
-    const chart = drawEffect(effects[i], [low - pad, high + pad], values[i], chartWidth(figure.lastChild, 420), lines[i]);
+    const chart = drawEffect(effects[i], [low - pad, high + pad], values[i], chartWidth(figure.lastChild, 420), lines[i], effectUnit());
     chart.setAttribute("role", "img");
     chart.setAttribute("aria-label", `Average ${data.effectName} along ${effects[i].feature}`);
     figure.lastChild.append(chart);
@@ -258,6 +283,7 @@ function matches(text) {
   return found;
 }
 
+const cell = (row, c) => (data.rows.values[row][c] || "missing").replace(/^-(?=[\d.]+$)/, "−");
 const rowLine = (i) => `${data.rows.labels[i]}: ` + data.rows.columns.map((name, c) => `${name} = ${data.rows.values[i][c] || "missing"}`).join(", ");
 
 function showMatches() {
@@ -327,9 +353,9 @@ function showRow() {
     const best = d3.maxIndex(shares, (share, c) => share * (data.decides ? data.decides[c] : 1));
     text = `${data.decides ? "decided" : "predicted"} ${data.classes[best]} (${Math.round(100 * shares[best])}%)`;
   }
-  if (data.rows.truth) text += `, true ${data.rows.truth[row]}`;
-  if (data.intervals) text += `, ${data.intervals.texts[row]}`;
-  const values = element("ul", { class: "values" }, ...data.rows.columns.map((name, c) => element("li", {}, `${name} = ${data.rows.values[row][c] || "missing"}`)));
+  if (data.rows.truth) text += `, true ${minus(data.rows.truth[row])}`;
+  if (data.intervals) text += `, ${minus(data.intervals.texts[row])}`;
+  const values = element("ul", { class: "values" }, ...data.rows.columns.map((name, c) => element("li", {}, `${name} = ${cell(row, c)}`)));
   const box = element("div");
   byId("row").replaceChildren(element("h3", {}, `Row ${data.rows.labels[row]}: ${text}`), values, box, ...changeOf(row));
   const name = scored ? scaleName(k) : data.classes ? `probability of ${data.classes[k]}` : data.target;
@@ -342,7 +368,7 @@ function showRow() {
 function changeOf(row) {
   const found = data.changes?.rows[row];
   if (found === undefined) return [];
-  const steps = found === null ? ["no change of the columns that may change"] : found.map(([name, now, then]) => `${name} from ${now} to ${then}`);
+  const steps = found === null ? ["no change of the columns that may change"] : found.map(([name, now, then]) => `${name} from ${minus(now)} to ${minus(then)}`);
   return [element("p", { id: "row-change" }, `For ${data.changes.to}: ${steps.join(", ") || "nothing has to change"}.`)];
 }
 
@@ -425,7 +451,7 @@ function prepare() {
   byId("doubts").append(...data.doubts.map((text) => element("p", {}, text)));
   for (const [name, value] of data.made) byId("made-list").append(element("dt", {}, name), element("dd", {}, value));
   if (data.path) {
-    byId("size").hidden = false;
+    byId("size").hidden = byId("size-control").hidden = false;
     byId("slider").max = data.sizes.length;
     byId("slider").addEventListener("input", (event) => pickSize(+event.target.value - 1));
     byId("reset").addEventListener("click", () => pickSize(data.chosen));

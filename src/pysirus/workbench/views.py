@@ -26,7 +26,7 @@ def front(session: Session) -> dict[str, Any]:
     told = summary(session.tuned.estimator)
     kept = ("nRules", "nPositive", "error", "stability", "sentence", "perFold", "numbers")
     sizes = [{name: size.get(name) for name in kept} for size in told["sizes"]]
-    return {**{name: told[name] for name in ("errorName", "path", "chosen", "reason")}, "sizes": sizes}
+    return {**{name: told[name] for name in ("errorName", "path", "ideal", "chosen", "reason")}, "sizes": sizes}
 
 
 def listing(session: Session) -> dict[str, Any]:
