@@ -12,7 +12,7 @@ from paper import figures
 from paper.cells import Job, Store, jobs, run
 from paper.compare import Sampled
 from paper.methods import METHODS
-from paper.page import Lists, Run, make_page, readme, write_readme
+from paper.page import RESULT_PAGES, Lists, Run, make_page, readme, results_on, write_results
 from paper.problems import unavailable
 from paper.published import DATASETS
 from paper.tables import make_tables, to_csv
@@ -79,7 +79,8 @@ def _write(arguments: argparse.Namespace, wanted: list[Job], store: Store, absen
     lists = Lists(figures.ozone_list(), figures.machine_post_treatment())
     write_text(arguments.docs / "paper.md", make_page(about, cells, Sampled(sampled, datasets), points, lists))
     if not arguments.quick and not absent:
-        write_readme(ROOT / "README.md", readme(tables, Sampled(sampled, datasets)))
+        for page in RESULT_PAGES:
+            write_results(ROOT / page, results_on(page, readme(tables, Sampled(sampled, datasets))))
     print(f"\n{arguments.docs / 'paper.md'} is written, with {folder}.")
 
 

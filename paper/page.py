@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ from paper.methods import N_REPETITIONS
 from paper.tables import Results, Table, conclusion, make_tables, rivals
 from pysirus._runtime.output import write_text
 
+RESULT_PAGES = ("README.md", "docs/index.md", "paper/paper.md")
 README_START, README_END = "<!-- results of make paper -->", "<!-- end of results -->"
 TEN_TIMES = ("sirus", "sirus-stages")
 NOTES = Path(__file__).with_name("notes.md")
@@ -112,7 +114,7 @@ def make_page(run: Run, cells: Results, sampled: Sampled, points: Sequence[Mappi
 
 
 def readme(tables: Sequence[Table], sampled: Sampled) -> str:
-    """The few results that README.md has, from the same results as the page."""
+    """The few results that README.md, the home page and the article have, from the same results as the page."""
     size, stability, _ = tables
     ours = {
         method: [float(np.mean([cell.ours for cell in table.column(method)])) for table in (size, stability)]
@@ -134,7 +136,14 @@ def readme(tables: Sequence[Table], sampled: Sampled) -> str:
     )
 
 
-def write_readme(path: Path, text: str) -> None:
+def results_on(page: str, text: str) -> str:
+    """The results as they stand on a page of the repository: links from its folder, and none in the article."""
+    if page.startswith("paper/"):
+        return re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", text).replace("the paper's", "the SIRUS paper's")
+    return text.replace("](docs/", "](") if page.startswith("docs/") else text
+
+
+def write_results(path: Path, text: str) -> None:
     """Put the results between their marks."""
     page = path.read_text(encoding="utf-8")
     head, _, rest = page.partition(README_START)

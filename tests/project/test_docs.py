@@ -41,19 +41,24 @@ def test_examples_of_a_page_run(page: Path, monkeypatch: pytest.MonkeyPatch, tmp
     assert result.attempted > 3 and result.failed == 0
 
 
-@pytest.mark.parametrize("options", [["--rules", "13"], ["--rules", "1", "--stages", "10"]])
-def test_readme_shows_the_table_as_printed(options: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+def test_readme_and_home_show_the_table_as_printed(capsys: pytest.CaptureFixture[str]) -> None:
     from pysirus.cli import main
 
     with pytest.raises(SystemExit):
-        main(["fit", "ozone", *options])
-    assert capsys.readouterr().out.strip() in (ROOT / "README.md").read_text()
+        main(["fit", "ozone", "--rules", "13"])
+    printed = capsys.readouterr().out.strip()
+    assert all(printed in (ROOT / page).read_text() for page in ("README.md", "docs/index.md"))
 
 
-def test_readme_shows_what_tuning_says(capsys: pytest.CaptureFixture[str]) -> None:
+def test_readme_is_short() -> None:
+    text = (ROOT / "README.md").read_text()
+    assert len(text.splitlines()) < 120 and text.count(">>> ") <= 10 and text.count("<picture>") == 1
+
+
+def test_page_on_tuning_shows_what_tuning_says(capsys: pytest.CaptureFixture[str]) -> None:
     from pysirus.cli import main
 
-    shown = (ROOT / "README.md").read_text().split("$ pysirus tune machine\n...\n")[1].split("```")[0]
+    shown = (ROOT / "docs/tuning.md").read_text().split("$ pysirus tune machine\n...\n")[1].split("```")[0]
     with pytest.raises(SystemExit, match="0"):
         main(["tune", "machine"])
     assert shown.startswith("held-out") and shown in capsys.readouterr().out

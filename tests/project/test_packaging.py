@@ -87,9 +87,9 @@ def test_conda_needs_what_the_package_needs() -> None:
     assert dict(re.findall(r"- ([\w-]+) >=([\d.]+)", recipe)) == read_floors()[0]
 
 
-def test_every_extra_is_explained_in_the_readme() -> None:
+def test_every_extra_is_explained_on_the_page_on_installing() -> None:
     project = pytest.importorskip("tomllib").loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    rows = re.findall(r"^\| (`[^|]+`) \|", (ROOT / "README.md").read_text(encoding="utf-8"), re.MULTILINE)
+    rows = re.findall(r"^\| (`[^|]+`) \|", (ROOT / "docs/start/install.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert set(re.findall(r"`(\w+)`", " ".join(rows))) == set(project["optional-dependencies"])
 
 

@@ -173,19 +173,20 @@ def test_forms_are_measured_on_samples():
     assert len(found["errors"]) == 2 and max(found["sizes"]) <= 10 and 0 <= found["dice"][0] <= 1
 
 
-def test_the_readme_has_the_results_of_the_page():
+def test_readme_home_and_article_have_the_results_of_the_page():
     from paper.__main__ import PARTS, _collect
     from paper.cells import Store, jobs
     from paper.compare import Sampled
-    from paper.page import README_END, README_START, readme
+    from paper.page import README_END, README_START, RESULT_PAGES, readme, results_on
     from paper.published import DATASETS
     from paper.tables import make_tables
 
     wanted = jobs(False, DATASETS, PARTS)
     cells, sampled, _ = _collect(wanted, Store(ROOT / "paper" / "results.jsonl"))
     text = readme(make_tables(cells, DATASETS), Sampled(sampled, DATASETS))
-    own = (ROOT / "README.md").read_text(encoding="utf-8").partition(README_START)[2].partition(README_END)[0]
-    assert own.split() == text.split()
+    for page in RESULT_PAGES:
+        own = (ROOT / page).read_text(encoding="utf-8").partition(README_START)[2].partition(README_END)[0]
+        assert own.split() == results_on(page, text).split(), page
 
 
 def test_theorem_compares_two_samples():

@@ -131,7 +131,8 @@ def _static_rules(data: dict[str, Any]) -> str:
         if weight or rule.get("given"):
             correction = f"correction, stage {rule['stage']}, " if rule["stage"] > 1 else ""
             if str(r) in size.get("lines", {}):
-                items.append(f"<li>{html.escape(true_minus(size['lines'][str(r)]['text']))} <small>(slope)</small></li>")
+                slope = html.escape(true_minus(size["lines"][str(r)]["text"]))
+                items.append(f"<li>{slope} <small>(slope)</small></li>")
                 continue
             inside, outside = rule.get("added", (rule["insideText"], rule["outsideText"]))
             text = f"if {rule.get('whole', rule['text'])} then {inside} else {outside}"

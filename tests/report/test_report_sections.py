@@ -1,14 +1,16 @@
-"""Groups, nearest changes and cut-offs in the report: as the methods say them, and safe where names are hostile."""
+"""Sections of the report: rules on one axis, colours, signs, groups, nearest changes and cut-offs."""
 
 import re
+from importlib.resources import files
 
 import numpy as np
 import pandas as pd
 import pytest
 
 from hostile import MARKUP
-from pysirus import SirusClassifier
+from pysirus import SirusClassifier, SirusRegressor, SirusRegressorCV
 from pysirus._parameters import ParameterError
+from pysirus.plot._rules import DOWN, UP
 from pysirus.report import page, summary
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -18,6 +20,11 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 def model(ozone):
     X, y = ozone
     return SirusClassifier(n_rules=6, n_trees=200, random_state=0).fit(X, np.where(y > 14, "high", "low"))._as_model()
+
+
+@pytest.fixture(scope="module")
+def tuned(ozone):
+    return SirusRegressorCV(n_repeats=1, cv=3, n_trees=200, random_state=0).fit(*ozone)
 
 
 def section(text, name):
@@ -89,3 +96,68 @@ def test_command_writes_groups_and_changes(run, tmp_path, monkeypatch, ozone):
     ):
         code, _, err = run("report", "m.json", "days.csv", "-o", "x.html", *wrong)
         assert code != 0 and message in err and not (tmp_path / "x.html").exists()
+
+
+def test_rules_come_first_with_both_sides_on_one_axis(open_report, ozone, tuned):
+    tab = open_report(tuned, *ozone)
+    order = tab.locator("main > section").evaluate_all("(all) => all.map((own) => own.id)")
+    assert order[:3] == ["rules", "size", "quality"]
+    low, high = tab.evaluate("[d3.min(data.rules, (d) => d.inside), d3.max(data.rules, (d) => d.outside)]")
+    assert low < high
+    places = {
+        side: [
+            float(text[:-1])
+            for text in tab.locator(f".sides .{side}").evaluate_all("(all) => all.map((c) => c.getAttribute('cx'))")
+        ]
+        for side in ("then", "else")
+    }
+    rules = list(tuned.rules_)
+    said = np.array([[rule.inside, rule.outside] for rule in rules])
+    shown = np.column_stack([places["then"], places["else"]])
+    line = np.polyfit(said.ravel(), shown.ravel(), 1)  # one axis for all: places are a line in what is said
+    assert line[0] > 0 and np.abs(np.polyval(line, said) - shown).max() < 0.02
+
+
+def test_the_ideal_point_is_drawn_where_error_is_zero(open_report, tuned):
+    tab = open_report(tuned)
+    assert tab.evaluate("data.ideal") == tuned.model_.tuning.path.ideal.stability
+    assert tab.locator("#pareto .ideal").count() == 1 and "ideal" in tab.locator("#pareto").inner_text()
+    left, right = tab.locator("#pareto .points").bounding_box(), tab.locator("#pareto .ideal").bounding_box()
+    assert right["x"] + right["width"] > left["x"] + left["width"]
+    assert right["y"] + right["height"] > left["y"] + left["height"]
+
+
+def test_numbers_have_minus_signs_and_names_keep_their_hyphens(open_report, rng):
+    X = pd.DataFrame({"a -5": rng.normal(0, 9, 200), "kind": rng.choice(["x -1", "y -2", "z"], 200)})
+    y = -10.0 * (X["a -5"] < -3) + 4 * (X["kind"] == "x -1") - 20
+    tab = open_report(SirusRegressor(n_rules=4, n_trees=100, random_state=0).fit(X, y), X, y=y)
+    text = tab.locator("main").text_content()
+    shown = text[: text.index("How it was made")].replace("a -5", "").replace("x -1", "").replace("y -2", "")
+    assert "−" in shown
+    assert re.findall(r"(?<![\w.])-[\d.]+", shown) == []
+    assert "a -5" in text and "x -1" in text
+
+
+def luminance(colour):
+    parts = [int(colour[i : i + 2], 16) / 255 for i in (1, 3, 5)]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def contrast(a, b):
+    first, second = sorted([luminance(a), luminance(b)])
+    return (second + 0.05) / (first + 0.05)
+
+
+def test_up_and_down_differ_without_their_hue():
+    style = files("pysirus.report").joinpath("report.css").read_text()
+    themes = [
+        dict(re.findall(r"--([a-z-]+): (#[0-9a-f]{6})", block)) for block in re.findall(r"\{[^{}]*--up:[^{}]*\}", style)
+    ]
+    assert len(themes) == 4  # light, dark as the system says, dark as the reader says, print
+    for theme in themes:
+        ground = theme.get("ground", "#ffffff")
+        assert contrast(theme["up"], theme["down"]) > 1.9
+        assert min(contrast(theme[name], ground) for name in ("up", "down")) > 3
+        assert contrast(theme["down-text"], ground) > 4.5
+    assert contrast(UP, DOWN) > 1.9
