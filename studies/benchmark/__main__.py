@@ -11,7 +11,7 @@ from pathlib import Path
 from pysirus._runtime.output import write_text
 from studies.benchmark.cells import LIMIT, RESULTS, SAMPLES, Cell, Store, cells, run
 from studies.benchmark.methods import METHODS
-from studies.benchmark.tables import QUICK, TABLES, load
+from studies.benchmark.tables import QUICK, TABLES, freeze, load
 
 DOCS = Path(__file__).parents[2] / "docs"
 QUICK_METHODS = ("constant", "linear", "tree", "sirus")  # with what a test installs
@@ -42,6 +42,7 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--again", action="store_true", help="compute cells again whose failure is recorded")
     parser.add_argument("--results", type=Path, default=RESULTS, help="where results are kept")
     parser.add_argument("--take", type=Path, help="take results from another folder, and compute nothing")
+    parser.add_argument("--freeze", type=Path, help="write all tables into one file, for another machine")
     parser.add_argument("--write", action="store_true", help="write the page from the results, and compute nothing")
     parser.add_argument("--docs", type=Path, default=DOCS, help="where the page and its pictures go")
     wanted = parser.parse_args(arguments)
@@ -51,13 +52,17 @@ def _arguments(arguments: Sequence[str] | None) -> argparse.Namespace:
     return wanted
 
 
+def _lacks(cell: Cell) -> str | None:
+    return METHODS[cell.method].missing(TABLES[cell.table].kind)
+
+
 def _missing(wanted: argparse.Namespace, store: Store) -> list[Cell]:
     """The cells that are wanted and not there; what a method needs and has not is said."""
-    absent = {name: reason for name in wanted.methods if (reason := METHODS[name].missing())}
-    for name, reason in absent.items():
-        print(f"{name} is left out: {reason}", file=sys.stderr)
-    methods = [name for name in wanted.methods if name not in absent]
-    every = cells(wanted.tables, methods, [SAMPLES[name] for name in wanted.samples])
+    every = cells(wanted.tables, wanted.methods, [SAMPLES[name] for name in wanted.samples])
+    absent = {(cell.method, reason) for cell in every if (reason := _lacks(cell)) is not None}
+    for name, reason in sorted(absent):
+        print(f"{name} is left out where it needs what is not there: {reason}", file=sys.stderr)
+    every = [cell for cell in every if _lacks(cell) is None]
     found = {cell: store.get(cell) for cell in every}
     todo = [cell for cell, own in found.items() if own is None or (wanted.again and "failed" in own)]
     print(f"{len(every) - len(todo)} of {len(every)} cells are there already.", flush=True)
@@ -68,6 +73,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Compute what is not there, take what was computed elsewhere, or write the page."""
     wanted = _arguments(arguments)
     store = Store(wanted.results)
+    if wanted.freeze is not None:
+        freeze(wanted.freeze)
+        return 0
     if wanted.take is not None:
         print(f"{store.take(wanted.take)} cells are taken.")
         return 0

