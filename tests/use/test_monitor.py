@@ -17,7 +17,16 @@ import pysirus
 from drift_laws import DRIFTS, LAWS
 from pysirus import SirusClassifier, SirusRegressor, SirusRegressorCV, SirusSurvival
 from pysirus._model.row_sums import LEAST_ROWS, Cells, Judged, merge_cells, sum_rows
-from pysirus._use.drift import adjusted, column_test, error_test, output_test, share_test, stability_index
+from pysirus._use.drift import (
+    LEAST_TESTED,
+    adjusted,
+    column_test,
+    error_test,
+    level_test,
+    output_test,
+    share_test,
+    stability_index,
+)
 from pysirus._use.monitor import compare, read_sums
 
 RESULTS = Path(__file__).parents[2] / "studies" / "monitor" / "results.csv"
@@ -93,7 +102,10 @@ def test_column_share_output_and_error_tests_equal_their_textbook_forms():
     (then, model), (now, _) = (sums_of(own, left, left) for own, left in zip(x, y))
     counts = [np.bincount(np.searchsorted([-0.5, 0.0, 0.5], own, side="right"), minlength=4) for own in x]
     expected = stats.chi2_contingency(np.array(counts), correction=False)
-    assert math.exp(column_test(then, now, 0)[0].log_p) == pytest.approx(expected.pvalue)
+    ratio = stats.chi2_contingency(np.array(counts), correction=False, lambda_="log-likelihood")
+    p = max(expected.pvalue, ratio.pvalue)
+    assert expected.pvalue != ratio.pvalue
+    assert math.exp(column_test(then, now, 0)[0].log_p) == pytest.approx(p)
 
     holds = [model.watched_terms[0].holds(model.align(pd.DataFrame({"x": own}))).astype(float) for own in x]
     two = stats.chi2_contingency([[h.sum(), len(h) - h.sum()] for h in holds], correction=False)
@@ -107,15 +119,40 @@ def test_column_share_output_and_error_tests_equal_their_textbook_forms():
         variances.append(((e * d) ** 2).mean() - (e * d).mean() ** 2)
         variances[-1] /= (d * d).mean() ** 2 * len(d)
         rows.append(len(d) * (d * d).mean() ** 2 / (d**4).mean())
+    usual = variances[0] * 400 / 300 * holds[0].var() / holds[1].var()  # what the old rows would give here
+    variances[1] = max(variances[1], usual)
     total = sum(variances)
-    freedom = total**2 / sum(v * v / (n - 1) for v, n in zip(variances, rows))
+    tails = 3 / max(3, (y[0] ** 4).mean() / (y[0] ** 2).mean() ** 2)
+    freedom = total**2 / sum(v * v / (tails * n - 1) for v, n in zip(variances, rows))
     assert slopes[0] == pytest.approx(y[0][holds[0] == 1].mean() - y[0][holds[0] == 0].mean())
     p = 2 * stats.t.sf(abs(slopes[1] - slopes[0]) / math.sqrt(total), freedom)
     assert math.exp(output_test(then, now, 0, 1.0).log_p) == pytest.approx(p)
 
     worse = sums_of(x[1], y[1], 1.3 * y[1])[0]
-    welch = stats.ttest_ind((1.3 * y[1]) ** 2, y[0] ** 2, equal_var=False, alternative="greater")
-    assert math.exp(error_test(then, worse, 1.0).log_p) == pytest.approx(welch.pvalue, rel=0.02)
+    squares = [y[0] ** 2, (1.3 * y[1]) ** 2]
+    variances = [own.var() / (len(own) - 1) for own in squares]
+    total = sum(variances)
+    freedom = total**2 / sum(v * v / (tails * len(own) - 1) for v, own in zip(variances, squares))
+    p = stats.t.sf((squares[1].mean() - squares[0].mean()) / math.sqrt(total), freedom)
+    assert math.exp(error_test(then, worse, 1.0).log_p) == pytest.approx(p)
+    welch = stats.ttest_ind(squares[1], squares[0], equal_var=False, alternative="greater")
+    assert 1 <= p / welch.pvalue < 1.1  # heavier tails than normal ones make it larger
+
+
+def test_share_of_few_rows_is_tested_exactly():
+    x = [np.r_[np.zeros(37) - 1, np.ones(263)], np.r_[np.zeros(2) - 1, np.ones(48)]]
+    (then, _), (now, _) = (sums_of(own, own) for own in x)
+    expected = stats.fisher_exact([[37, 263], [2, 48]]).pvalue
+    assert math.exp(share_test(then, now, 0).log_p) == pytest.approx(expected)
+
+
+def test_two_equal_residuals_do_not_make_a_change_certain():
+    rng = np.random.default_rng(3)
+    x, y = rng.normal(size=400), rng.normal(size=400)
+    then, now = sums_of(x, y, y)[0], sums_of(np.array([-1.0, 1.0]), np.ones(2), np.array([2.0, 2.0]))[0]
+    assert now.residuals[0, 2, 0] / 2 == (now.residuals[0, 0, 0] / 2) ** 2  # which have no spread of their own
+    for test in (level_test(then, now, 1.0), output_test(then, now, 0, 1.0)):
+        assert math.exp(test.log_p) > 0.05
 
 
 def test_equal_weights_of_any_size_say_what_rows_say():
@@ -206,6 +243,33 @@ def test_moved_rows_alone_are_no_change_of_outputs(fitted):
 
 
 # -------------------------------------------------------------------------------------------------------------- doors
+
+
+@pytest.mark.parametrize("n_rows", [1, 2, 12, 29])
+def test_table_and_period_of_few_rows_are_shown_and_not_tested(fitted, n_rows):
+    law, estimator, _, _ = fitted
+    X, y = law.draw(np.random.default_rng(n_rows), 100 + n_rows)
+    few = estimator.monitor(X[:n_rows], y[:n_rows])
+    assert not few.alarm and not few.findings and few.verdict.startswith("Nothing was tested: there ")
+    assert len(few.columns) == len(X.columns) and not few.periods["tested"][0]
+    watched = estimator.monitor(X, y, time=["2026-01"] * 100 + ["2026-02"] * n_rows)
+    assert watched.periods["tested"].tolist() == [True, False]
+    assert {finding.period for finding in watched.findings} == {None, "2026-01"}
+    assert "2026-02 *" in str(watched) and f"* fewer than {LEAST_TESTED:.0f} rows" in str(watched)
+    assert "not tested" in watched.to_html()
+
+
+def test_means_of_fewer_than_ten_rows_are_not_told(fitted):
+    law, estimator, _, _ = fitted
+    X, y = law.draw(np.random.default_rng(31), 109)
+    watched = estimator.monitor(X, y, time=["2026-01"] * 100 + ["2026-02"] * 9)
+    told = watched.to_dict()
+    assert told["periods"][1]["error"] is None and told["periods"][1]["mean_residual"] is None
+    one = estimator.monitor(X[:1], y[:1]).to_dict()
+    assert one["error"] is None and {own["inside_now"] for own in one["rules"]} == {None}
+    for own in told["rules"]:
+        few = min(own["share_now"], 1 - own["share_now"]) * 109 < 10 - 1e-9
+        assert (own["inside_now"] is None) == few
 
 
 def test_without_targets_shares_and_columns_are_compared_and_it_is_said(fitted):

@@ -3,6 +3,10 @@
 Each test has a p-value, kept as a logarithm so that the clearest of several clear ones is known, and a size in standard
 deviations, so that a difference that is certain and does not matter can be told from others. Sample weights count as
 the number of rows of equal weight that would say as much.
+
+A test that is corrected for a hundred others is read far in its tail, where few rows mislead. So shares are tested
+exactly unless there are many, cells by the smaller of two statistics, and means by the larger of the variances of then
+and now, with fewer degrees of freedom where residuals have heavy tails. Below ``LEAST_TESTED`` rows nothing is tested.
 """
 
 from __future__ import annotations
@@ -20,8 +24,16 @@ from pysirus._model.row_sums import Cells, RowSums
 
 Floats = NDArray[np.float64]
 LEAST_EXPECTED = 5.0  # rows of a cell; cells of fewer are joined
-FEW = 10.0  # expected rows inside or outside a rule, below which the test of its share is exact
+FEW = 10.0  # rows on a side of a rule or in a cell, below which their mean is not told or compared
+FEW_OF_SHARE = 100.0  # expected rows on a side of a rule, below which the test of its share is exact
+LEAST_TESTED = 30.0  # rows, then and now
+NORMAL = 3.0  # the fourth moment of a normal distribution, in squared variances
 HALF = 0.5  # of a row, added to each cell before a population stability index is taken
+
+
+def is_enough(then: RowSums, now: RowSums) -> bool:
+    """Whether there are as many rows as tests need, up to the rounding of their weights."""
+    return min(then.effective, now.effective) >= LEAST_TESTED * (1 - 1e-6)
 
 
 class Test(NamedTuple):
@@ -39,6 +51,22 @@ def _two_sided(z: float, freedom: float) -> float:
     if not math.isfinite(z):
         return 0.0
     return min(0.0, math.log(2) + float(stats.t.logsf(abs(z), max(1.0, freedom))))
+
+
+def _tails(then: RowSums, k: int) -> float:
+    """The share of the rows that counts as degrees of freedom: 1, and less where residuals have heavier tails.
+
+    A residual of a class is at most 1, so that its fourth moment is at most its second.
+    """
+    assert then.residuals is not None and then.error is not None
+    square = float(then.residuals[0, 2, k]) / then.weight
+    fourth = float(then.error[1]) / then.weight if then.n_outputs == 1 else square
+    return NORMAL / max(NORMAL, fourth / (square * square)) if square > 0 else 1.0
+
+
+def _freedom(a: float, na: float, b: float, nb: float) -> float:
+    """Welch's degrees of freedom of a sum of two variances, each of so many rows."""
+    return (a + b) ** 2 / (a * a / max(1.0, na - 1) + b * b / max(1.0, nb - 1))
 
 
 def _beyond(change: Any, other: Any) -> Any:
@@ -69,15 +97,23 @@ def _counts(sums: RowSums, i: int) -> Floats:
 
 
 def column_test(then: RowSums, now: RowSums, i: int) -> tuple[Test, float]:
-    """Whether a column has moved, by chi-squared over its cells; and its population stability index."""
+    """Whether a column has moved, by chi-squared over its cells; and its population stability index.
+
+    The statistic is the smaller one of Pearson's and the likelihood ratio: of small cells the first says too much where
+    rows are gained, the second where they are lost.
+    """
     a, b = _counts(then, i), _counts(now, i)
     psi = stability_index(a, b)
     a, b = _enough(a, b)
     if len(a) < 2:
         return NOTHING, psi
     share = (a + b) / (a.sum() + b.sum())
-    found = sum(float(((own - own.sum() * share) ** 2 / (own.sum() * share)).sum()) for own in (a, b))
-    return Test(float(stats.chi2.logsf(found, len(a) - 1)), math.sqrt(max(0.0, psi))), psi
+    pearson = ratio = 0.0
+    for own in (a, b):
+        expected = own.sum() * share
+        pearson += float(((own - expected) ** 2 / expected).sum())
+        ratio += 2 * float((own * np.log(np.where(own > 0, own, 1.0) / expected)).sum())
+    return Test(float(stats.chi2.logsf(min(pearson, ratio), len(a) - 1)), math.sqrt(max(0.0, psi))), psi
 
 
 def _enough(a: Floats, b: Floats) -> tuple[Floats, Floats]:
@@ -121,20 +157,20 @@ def cell_output_test(then: RowSums, now: RowSums, i: int, optimism: float) -> Te
         return NOTHING
     fitted = (a if then.fitted is None else then.fitted.cells[i])[enough]
     a, b = a[enough], b[enough]
-    return _of_several([_output_of_cells(a, fitted, b, scale, k, n, optimism) for k in range(n)])
+    return _of_several([_output_of_cells(a, fitted, b, scale, k, n, optimism, _tails(then, k)) for k in range(n)])
 
 
 def _output_of_cells(
-    a: Floats, fitted: Floats, b: Floats, scale: Sequence[float], k: int, n: int, optimism: float
+    a: Floats, fitted: Floats, b: Floats, scale: Sequence[float], k: int, n: int, optimism: float, tails: float
 ) -> Test:
-    means, variances = [], []
+    means, squares = [], []
     for own, row, factor in ((a, scale[0], optimism), (b, scale[1], 1.0)):
         mean = own[:, 1 + k] / own[:, 0]
         rows = own[:, 0] / row
         square = np.maximum(own[:, 1 + n + k] / own[:, 0] - mean**2, 0.0) * rows / (rows - 1)
         means.append(mean)
-        variances.append(factor * square / rows)
-    variance = variances[0] + variances[1]
+        squares.append(factor * square)
+    variance = squares[0] * scale[0] / a[:, 0] + np.maximum(*squares) * scale[1] / b[:, 0]
     known = variance > 0
     if known.sum() < 2:
         return NOTHING
@@ -145,7 +181,7 @@ def _output_of_cells(
     found = float((weight * change**2).sum())
     freedom = int(known.sum()) - 1
     # means of few rows are spread wider than normal ones: as a quotient of squares, with the rows of an average cell
-    usual = float((b[known, 0] / scale[1]).mean() - 1)
+    usual = tails * float((b[known, 0] / scale[1]).mean() - 1)
     log_p = float(stats.f.logsf(found / freedom, freedom, max(1.0, usual * freedom)))
     deviation = math.sqrt(float(b[:, 1 + n + k].sum() / b[:, 0].sum()))
     size = math.sqrt(float(np.average(change**2, weights=b[known, 0]))) / deviation if deviation else 0.0
@@ -186,7 +222,7 @@ def share_test(then: RowSums, now: RowSums, t: int) -> Test:
         return NOTHING
     size = abs(b.mean - a.mean) / math.sqrt(variance)
     is_share = np.ptp(np.concatenate([then.values[t] / then.weight, now.values[t] / now.weight]).reshape(2, -1), 1)
-    if is_share.max() < 1e-6 and min(a.rows, b.rows) * min(mean, 1 - mean) < FEW:
+    if is_share.max() < 1e-6 and min(a.rows, b.rows) * min(mean, 1 - mean) < FEW_OF_SHARE:
         return Test(_exact_share(a, b), size)
     z = (b.mean - a.mean) / math.sqrt(variance * (1 / a.rows + 1 / b.rows))
     return Test(_two_sided(z, total - 2), size)
@@ -231,12 +267,14 @@ def _slope_change(then: RowSums, now: RowSums, t: int, k: int, optimism: float) 
     change = float(_beyond(b - a, b - other))
     if not va + vb > 0 or min(na, nb) < 2:
         return OutputChange(math.nan, math.nan, NOTHING)
-    freedom = (va + vb) ** 2 / (va * va / max(1.0, na - 1) + vb * vb / max(1.0, nb - 1))
+    error, tails = math.sqrt(va + vb), _tails(then, k)
+    spread_then, spread_now = (_Values.of(sums, t).variance for sums in (then, now))
+    vb = max(vb, va * then.effective / now.effective * spread_then / spread_now)
+    freedom = _freedom(va, tails * na, vb, tails * nb)
     assert now.residuals is not None
     spread = math.sqrt(float(now.residuals[0, 2, k]) / now.weight)
-    size = abs(change) * math.sqrt(_Values.of(now, t).variance) / spread if spread > 0 else 0.0
-    error = math.sqrt(va + vb)
-    return OutputChange(change, error, Test(_two_sided(change / error, freedom), size))
+    size = abs(change) * math.sqrt(spread_now) / spread if spread > 0 else 0.0
+    return OutputChange(change, error, Test(_two_sided(change / math.sqrt(va + vb), freedom), size))
 
 
 def _slope(sums: RowSums, t: int, k: int) -> tuple[float, float, float]:
@@ -265,13 +303,17 @@ def level_test(then: RowSums, now: RowSums, optimism: float) -> Test:
         means = [sums.residuals[0, 0, k] / sums.weight for sums in (then, now)]  # type: ignore[index]
         squares = [sums.residuals[0, 2, k] / sums.weight for sums in (then, now)]  # type: ignore[index]
         spread = [max(0.0, square - mean * mean) for square, mean in zip(squares, means)]
-        variance = optimism * spread[0] / then.effective + spread[1] / now.effective
+        spread[0] *= optimism
+        a, b = spread[0] / then.effective, max(spread) / now.effective
         fitted = then if then.fitted is None else then.fitted
         other = fitted.residuals[0, 0, k] / then.weight  # type: ignore[index]
         change = float(_beyond(means[1] - means[0], means[1] - other))
-        z = change / math.sqrt(variance) if variance > 0 else 0.0
+        if not a + b > 0:
+            tests.append(NOTHING)
+            continue
+        freedom = _freedom(a, _tails(then, k) * then.effective, b, _tails(then, k) * now.effective)
         size = abs(change) / math.sqrt(spread[1]) if spread[1] > 0 else 0.0
-        tests.append(Test(_two_sided(z, then.effective + now.effective - 2), size))
+        tests.append(Test(_two_sided(change / math.sqrt(a + b), freedom), size))
     return _of_several(tests)
 
 
@@ -286,9 +328,11 @@ def error_test(then: RowSums, now: RowSums, optimism: float) -> Test:
     """Whether squared residuals are larger than they were; ``optimism`` is a factor for those of training rows."""
     (a, va), (b, vb) = mean_error(then), mean_error(now)
     a, va = optimism * a, optimism**2 * va
+    vb = max(vb, va * then.effective / now.effective)
     if not va + vb > 0 or b <= a:
         return NOTHING
-    freedom = (va + vb) ** 2 / (va**2 / max(1.0, then.effective - 1) + vb**2 / max(1.0, now.effective - 1))
+    tails = max(_tails(then, k) for k in range(then.n_outputs))
+    freedom = _freedom(va, tails * then.effective, vb, tails * now.effective)
     log_p = float(stats.t.logsf((b - a) / math.sqrt(va + vb), freedom))
     return Test(log_p, math.sqrt(b / a) - 1 if a > 0 else math.inf)
 

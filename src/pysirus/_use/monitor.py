@@ -34,6 +34,7 @@ from pysirus._use.drift import (
     cell_output_test,
     column_test,
     error_test,
+    is_enough,
     level_test,
     output_test,
     share_test,
@@ -157,6 +158,7 @@ def compare(model: Model, now: Mapping[str | None, RowSums], *, alpha: float, to
     n = max(then.effective, 2.0 * p)
     optimism = 1.0 if reference.out_of_fold else (n + p) / (n - p)
     parts = {period: sums for period, sums in now.items() if period is None or len(now) > 2}
+    parts = {own: sums for own, sums in parts.items() if is_enough(then, sums)}
     tests = [
         (part, index, what, period, test)
         for period, sums in parts.items()

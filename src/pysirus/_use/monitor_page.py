@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from pysirus._text.format import format_number
-from pysirus._use.drift import column_test, mean_error
+from pysirus._use.drift import column_test
 
 if TYPE_CHECKING:
     from pysirus._use.monitoring import Monitoring
@@ -118,7 +118,8 @@ def _overall(found: Monitoring, names: Sequence[str]) -> str:
     rows = found.period_rows()
     cells = "".join(
         f"<tr{' class=alarm' if row['alarm'] else ''}><td>{html.escape(row['period'])}</td><td>{row['n_rows']:,}</td>"
-        f"<td>{'' if row['error'] is None else format_number(row['error'], 3)}</td><td>{row['n_alarms']}</td></tr>"
+        f"<td>{'' if row['error'] is None else format_number(row['error'], 3)}</td>"
+        f"<td>{row['n_alarms'] if row['tested'] else 'not tested'}</td></tr>"
         for row in rows
     )
     table = (
@@ -127,7 +128,7 @@ def _overall(found: Monitoring, names: Sequence[str]) -> str:
     )
     if found.error is None:
         return table
-    values = [mean_error(sums)[0] for _, sums in found.by_period()]
+    values = [math.nan if row["error"] is None else row["error"] for row in rows]
     picture = chart("error: mean squared residual", names, [Series("error", values, found.error[0])])
     return f'{table}<div class="charts" style="margin-top:1rem">{picture}</div>'
 

@@ -14,10 +14,11 @@ from pysirus._model.reference import Reference
 from pysirus._model.row_sums import RowSums
 from pysirus._terms.term import Term
 from pysirus._text.format import format_number, make_frame, one_line, text_table
-from pysirus._use.drift import FEW, Test, column_test, mean_error
+from pysirus._use.drift import FEW, LEAST_TESTED, Test, column_test, is_enough, mean_error
 
 RULE_WIDTH = 60
 SHOWN = 10  # lines of a printed table
+HALF = 0.5
 
 
 @dataclass(frozen=True)
@@ -112,8 +113,10 @@ class Monitoring:
         return next((i for i, rule in enumerate(self.model.rules, start=1) if rule.key == term.key), None)
 
     def sides(self, sums: RowSums, t: int) -> tuple[float, float]:
-        """What came true at the values 1 and 0 of a term: of a rule inside and outside."""
-        if sums.truth is None:
+        """What came true at the values 1 and 0 of a term: of a rule inside and outside, if both have ten rows."""
+        share = sums.values[t, 0] / sums.weight
+        few = self._terms[t].is_binary and not min(share, 1 - share) * sums.effective >= FEW * (1 - 1e-6)
+        if sums.truth is None or few:
             return math.nan, math.nan
         own, every = sums.truth[1 + t] / sums.weight, sums.truth[0] / sums.weight
         first, second = sums.values[t, :2] / sums.weight
@@ -129,8 +132,7 @@ class Monitoring:
         found: dict[str | None, bool] = {}
         for period, sums in self.by_period():
             inside, outside = self.sides(sums, t)
-            share = sums.values[t, 0] / sums.weight
-            if min(share, 1 - share) * sums.effective >= FEW and not math.isnan(inside - outside + then):
+            if not math.isnan(inside - outside + then):
                 found[period] = bool((inside - outside) * then >= 0)
         return found
 
@@ -199,15 +201,15 @@ class Monitoring:
     def _column_rows(self) -> list[dict[str, Any]]:
         now, found = self.now[None], []
         for i in self.order("column"):
-            moved = self._of("column", i, "moved")
-            if moved is None:
+            if not len(now.cells[i]):
                 continue
+            moved = self._of("column", i, "moved")
             beyond, outputs = self._of("column", i, "beyond"), self._of("column", i, "outputs")
             found.append(
                 {
                     "column": self.model.features[i].name,
                     "psi": column_test(self.then, now, i)[1],
-                    "p_moved": moved.p,
+                    "p_moved": None if moved is None else moved.p,
                     "beyond": float(now.beyond[i] / now.weight),
                     "p_beyond": None if beyond is None else beyond.p,
                     "missing_then": _missing(self.then, i, self._reference),
@@ -223,11 +225,19 @@ class Monitoring:
         found = []
         for period, sums in self.by_period():
             alarms = [f for f in self.findings if f.period == period and f.alarm]
-            error = None if sums.error is None else mean_error(sums)[0]
             residual = None if sums.residuals is None else float(sums.residuals[0, 0, -1] / sums.weight)
-            own = {"period": period or "all", "n_rows": sums.n_rows, "error": error, "mean_residual": residual}
+            told = {"error": self.error_of(sums), "mean_residual": residual if sums.n_rows >= FEW else None}
+            own = {"period": period or "all", "n_rows": sums.n_rows, "tested": self.is_tested(sums), **told}
             found.append({**own, "n_alarms": len(alarms), "alarm": bool(alarms)})
         return found
+
+    def is_tested(self, sums: RowSums) -> bool:
+        """Whether there are enough rows, then and now."""
+        return is_enough(self.then, sums)
+
+    def error_of(self, sums: RowSums) -> float | None:
+        """The mean squared residual of some rows; None where it is not known, or that of a few."""
+        return None if sums.error is None or sums.n_rows < FEW else mean_error(sums)[0]
 
     @property
     def _reference(self) -> Reference:
@@ -238,10 +248,10 @@ class Monitoring:
     @property
     def error(self) -> tuple[float, float] | None:
         """The mean squared residual of the training rows, allowing for their optimism, and of the new rows."""
-        now = self.now[None]
-        if now.error is None or self.then.error is None:
+        now = self.error_of(self.now[None])
+        if now is None or self.then.error is None:
             return None
-        return self.optimism * mean_error(self.then)[0], mean_error(now)[0]
+        return self.optimism * mean_error(self.then)[0], now
 
     # --------------------------------------------------------------------------------------------------------- words
 
@@ -249,7 +259,9 @@ class Monitoring:
     def verdict(self) -> str:
         """What was found, in one sentence."""
         n_tests, now = len(self.findings), self.now[None]
-        rows = f"{now.n_rows:,} rows"
+        rows = f"{now.n_rows:,} row{'s' if now.n_rows != 1 else ''}"
+        if not self.is_tested(now):
+            return f"Nothing was tested: {self.too_few(now)}."
         if not self.alarm:
             least = min((finding.p for finding in self.findings), default=1.0)
             return f"No alarm: {rows} look like the training rows ({n_tests} tests, smallest corrected p {least:.2g})."
@@ -266,6 +278,13 @@ class Monitoring:
         counted += [{"level": "the bias of the predictions", "error": "the error"}[what] for what in sorted(whole)]
         parts = " and ".join([", ".join(counted[:-1]), counted[-1]] if len(counted) > 1 else counted)
         return f"Alarm: {parts} changed in {rows}; {self._first()}."
+
+    def too_few(self, now: RowSums) -> str:
+        """Why some rows are not tested."""
+        which, sums = ("training ", self.then) if not self.is_tested(self.then) else ("", now)
+        weighted = f" (weighted, they count as {sums.effective:.1f})" if sums.effective < sums.n_rows - HALF else ""
+        are = f"there {'is' if sums.n_rows == 1 else 'are'} {sums.n_rows:,} {which}row{'s' if sums.n_rows != 1 else ''}"
+        return f"{are}{weighted}, and at least {LEAST_TESTED:.0f} are needed"
 
     def _first(self) -> str:
         """The clearest finding, in words."""
@@ -360,8 +379,11 @@ class Monitoring:
         if turned:
             lines.append(f"order of outputs turned round in rule {', '.join(map(str, turned))}")
         if len(self.by_period()) > 1:
-            told = [f"{row['period']}{' !' if row['alarm'] else ''}" for row in self.period_rows()]
+            rows = self.period_rows()
+            told = [f"{row['period']}{' !' if row['alarm'] else '' if row['tested'] else ' *'}" for row in rows]
             lines.append(f"periods: {one_line(', '.join(told))}")
+            if not all(row["tested"] for row in rows):
+                lines.append(f"* fewer than {LEAST_TESTED:.0f} rows: shown, not tested")
         lines.append("p-values are corrected for the number of tests; ! marks what raises the alarm")
         return [*lines, *(f"not compared: {own}" for own in self.not_compared)]
 

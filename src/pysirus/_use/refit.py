@@ -258,6 +258,9 @@ def _outputs(old: Model, found: Diff, parts: Parts, alpha: float, notes: list[st
         notes.append("Outputs are not compared: the old model remembers nothing of its training rows.")
         return ()
     watched = monitor_parts(old, ((rows, None) for rows in parts()), alpha=alpha)
+    if not watched.is_tested(watched.now[None]):
+        notes.append(f"Outputs are not compared: {watched.too_few(watched.now[None])}.")
+        return ()
     if watched.then.truth is None:
         notes.extend(f"Not compared: {own}." for own in watched.not_compared)
         return ()
