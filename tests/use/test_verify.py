@@ -138,9 +138,9 @@ def test_edits_are_repeated_and_what_was_done_by_hand_is_named(run, tmp_path, ki
     assert code in (1, 2) and "with which settings" in err
 
 
-@pytest.mark.parametrize("engine", ["duckdb", "sqlite"])
-def test_deployed_query_is_run_and_one_digit_in_it_is_named(run, tmp_path, engine):
-    model, _, frame = saved(tmp_path, "numbers")
+def deployed(tmp_path, kind, engine, **options):
+    """A model file, a database with its training rows as ``loans``, and a file of the query that predicts them."""
+    model, _, frame = saved(tmp_path, kind)
     database = tmp_path / f"warehouse.{engine}"
     if engine == "duckdb":
         with duckdb.connect(str(database)) as connection:
@@ -149,16 +149,77 @@ def test_deployed_query_is_run_and_one_digit_in_it_is_named(run, tmp_path, engin
     else:
         with sqlite3.connect(database) as connection:
             frame.to_sql("loans", connection, index=False)
-    query = pysirus.load(model).export("sql", table="loans", dialect=engine)
-    deployed = tmp_path / "q.sql"
-    deployed.write_text(query)
-    code, out, err = run("verify", model, "--sql", deployed, "--on", database)
-    assert code == 0 and "in all 160 rows" in out, err
-    found = next(re.finditer(r"THEN -?(\d)\.(\d)", query))
-    digit = "1" if found[2] != "1" else "2"
-    deployed.write_text(query[: found.start(2)] + digit + query[found.end(2) :])
-    code, out, _ = run("verify", model, "--sql", deployed, "--on", database)
-    assert code == 3 and "differs from the model" in out and "They are the rows where rule 1" in out
+    query = tmp_path / "q.sql"
+    query.write_text(pysirus.load(model).export("sql", table="loans", dialect=engine, **options))
+    return ("verify", model, "--sql", query, "--on", database), query
+
+
+def has_exp():
+    try:
+        return bool(sqlite3.connect(":memory:").execute("SELECT EXP(1)").fetchone())
+    except sqlite3.OperationalError:
+        return False
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_deployed_query_of_every_kind_is_run_and_agrees(run, tmp_path, kind):
+    command, _ = deployed(tmp_path, kind, "duckdb")
+    code, out, err = run(*command)
+    assert code == 0 and "in all 160 rows" in out, out + err
+    named = pysirus.load(command[1]).model_
+    for name in [f"probability_{label}" for label in named.classes or ()]:
+        assert f"'{name}'" in out
+
+
+@pytest.mark.parametrize("kind", ["numbers", "two", "three", "equal", "survival"])
+@pytest.mark.parametrize("engine", ["duckdb", "sqlite"])
+def test_every_changed_digit_of_a_query_is_named(run, tmp_path, kind, engine):
+    """Also one that these rows do not show, and one that changes no class."""
+    options = {"math_functions": has_exp()} if engine == "sqlite" and kind in ("two", "three") else {}
+    command, path = deployed(tmp_path, kind, engine, **options)
+    assert run(*command)[0] == 0
+    query = path.read_text()
+    start = query.index("SELECT")
+    places = [own.start() + len(own[0]) // 2 for own in re.finditer(r"\d+\.\d{3,}(?=e)", query) if own.start() > start]
+    assert len(places) >= 6
+    for place in places[:: max(1, len(places) // 4)]:
+        digit = "1" if query[place] != "1" else "2"
+        path.write_text(query[:place] + digit + query[place + 1 :])
+        line = query.count("\n", 0, place) + 1
+        code, out, _ = run(*command)
+        assert code == 3 and f"Line {line} of the query has " in out, out
+
+
+def test_digit_that_changes_scores_and_no_class_names_the_rows_and_the_column(run, tmp_path):
+    command, path = deployed(tmp_path, "two", "duckdb")
+    query = path.read_text()
+    found = next(re.finditer(r"THEN -?\d\.\d(\d)", query))
+    path.write_text(query[: found.start(1)] + str((int(found[1]) + 1) % 10) + query[found.end(1) :])
+    code, out, _ = run(*command)
+    assert code == 3 and "The first is row " in out and "They are the rows where rule 1" in out
+    told = json.loads(run(*command, "--json")[1])["query"]
+    assert told["n_wrong"] and told["compared"] == ["score", "probability_no", "probability_yes", "prediction"]
+
+
+def test_rewritten_query_is_compared_by_its_rows_alone(run, tmp_path):
+    command, path = deployed(tmp_path, "three", "duckdb")
+    path.write_text(f"SELECT * EXCLUDE (score_yes, probability_no) FROM ({path.read_text()}) AS whole;")
+    code, out, _ = run(*command)
+    assert code == 0 and "does not have them: 'score_yes', 'probability_no'" in out
+    path.write_text(f"SELECT * REPLACE (probability_yes + 1e-9 AS probability_yes) FROM ({path.read_text()[:-1]})")
+    code, out, _ = run(*command)
+    assert code == 3 and "in 160 of 160 rows" in out and "row 1, 'probability_yes': " in out
+    path.write_text(
+        "SELECT * REPLACE (NULL AS probability_yes) FROM loans, (SELECT 1 AS probability_yes, 'no' AS prediction)"
+    )
+    code, out, _ = run(*command)
+    assert code == 3 and "nan there" in out
+    path.write_text("SELECT FROM")
+    code, _, err = run(*command)
+    assert code == 1 and "q.sql' does not run on" in err and "syntax error" in err
+    path.write_text(pysirus.load(command[1]).export("sql", table="loans", dialect="duckdb") + "WHERE 1 = 0")
+    code, _, err = run(*command)
+    assert code == 1 and "finds no rows" in err
 
 
 def test_signature_fits_until_a_number_changes(run, tmp_path):

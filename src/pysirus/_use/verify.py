@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
-from pysirus._text.format import format_number, one_line
+from pysirus._text.format import one_line
 
 LEFT_OUT = (
     "versions",
@@ -149,42 +150,63 @@ def differences(found: Any, wanted: Any, place: str) -> Iterator[tuple[str, str,
 
 @dataclass(frozen=True)
 class Deployed:
-    """How predictions of deployed code compare with those of the model."""
+    """How what deployed code finds compares with what the model finds."""
 
     n_rows: int
     n_wrong: int
     largest: float  # difference of numbers
     first: str  # the first row that differs, in words
     where: str  # the rule that is wrong in all of them, where there is one
+    compared: tuple[str, ...]  # columns
+    absent: tuple[str, ...] = ()  # columns that the export adds and the query does not
+    changed: tuple[str, ...] = ()  # numbers and texts of the query that are not those of the export
 
     @property
     def agrees(self) -> bool:
-        """Whether no prediction differs."""
-        return not self.n_wrong
+        """Whether no prediction differs, and no number of the query."""
+        return not self.n_wrong and not self.changed
 
     def __str__(self) -> str:
-        if self.agrees:
-            return f"The query predicts what the model predicts in all {self.n_rows:,} rows."
+        text = [f"{one_line(own)}." for own in _few(self.changed)]
+        what = ", ".join(f"'{one_line(name)}'" for name in self.compared)
+        left = ", ".join(f"'{one_line(name)}'" for name in self.absent)
+        text += [f"Not compared, as the query does not have them: {left}."] if left else []
+        if not self.n_wrong:
+            same = f"The query finds what the model finds in all {self.n_rows:,} rows (columns {what})."
+            head = "The query is NOT what the model exports, though these rows do not show it. " if self.changed else ""
+            return "\n".join([f"{head}{same}", *text])
         where = f" {self.where}" if self.where else ""
-        return f"The query differs from the model in {self.n_wrong:,} of {self.n_rows:,} rows. {self.first}{where}"
+        head = f"The query differs from the model in {self.n_wrong:,} of {self.n_rows:,} rows. {self.first}{where}"
+        return "\n".join([head, *text])
+
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, ready for JSON."""
+        return {"agrees": self.agrees, **vars(self)}
 
 
-def compare_predictions(model: Model, X: Any, found: NDArray[Any]) -> Deployed:
-    """Compare predictions that other code made of some rows with those of the model."""
+def compare_columns(
+    model: Model, X: Any, found: Mapping[str, NDArray[Any]], wanted: Mapping[str, NDArray[Any]]
+) -> Deployed:
+    """Compare columns that other code found for some rows with those of the model: classes, probabilities, scores."""
     table = model.align(X)
-    wanted = model.predict(X)
-    if model.family.shape:
-        wrong = np.array([str(a) != str(b) for a, b in zip(found.tolist(), wanted.tolist())])
-        largest = 0.0
-    else:
-        gaps = np.abs(found.astype(np.float64) - wanted)
-        wrong = ~(gaps <= ROUNDING * np.maximum(1.0, np.abs(wanted)))  # also where there is no number
-        largest = float(np.nanmax(gaps, initial=0.0))
+    compared, absent = (tuple(name for name in wanted if (name in found) is there) for there in (True, False))
+    wrong, gaps = np.zeros(table.n_rows, dtype=bool), np.zeros((table.n_rows, len(compared)))
+    for k, name in enumerate(compared):
+        own, its = wanted[name], found[name]
+        if own.dtype.kind == "f":
+            gaps[:, k] = np.abs(its.astype(np.float64) - own) / np.maximum(1.0, np.abs(own))
+            gaps[np.isnan(gaps[:, k]), k] = np.inf  # where there is no number
+            wrong |= gaps[:, k] > ROUNDING
+        else:
+            other = np.array([str(a) != str(b) for a, b in zip(its.tolist(), own.tolist())])
+            gaps[:, k], wrong = np.where(other, np.inf, 0.0), wrong | other
+    largest = float(gaps.max(initial=0.0, where=np.isfinite(gaps)))
     if not wrong.any():
-        return Deployed(len(wrong), 0, largest, "", "")
+        return Deployed(len(wrong), 0, largest, "", "", compared, absent)
     row = int(wrong.argmax())
-    shown = [format_number(float(v), 9) if not model.family.shape else str(v) for v in (found[row], wanted[row])]
-    first = f"The first is row {row + 1}: {shown[0]} there, {shown[1]} here."
+    name = compared[int(gaps[row].argmax())]
+    there, here = (_shown(own[name][row]) for own in (found, wanted))
+    first = f"The first is row {row + 1}, '{one_line(name)}': {there} there, {here} here."
     sides = []
     for number, rule in enumerate(model.rules, start=1):
         holds = rule.holds(table)
@@ -192,7 +214,34 @@ def compare_predictions(model: Model, X: Any, found: NDArray[Any]) -> Deployed:
             side = "holds" if np.array_equal(wrong, holds) else "does not hold"
             sides.append(f"rule {number} ({one_line(rule.condition_text)}) {side}")
     where = f"They are the rows where {' or '.join(sides)}." if sides else ""
-    return Deployed(len(wrong), int(wrong.sum()), largest, first, where)
+    return Deployed(len(wrong), int(wrong.sum()), largest, first, where, compared, absent)
+
+
+def _shown(value: Any) -> str:
+    number = isinstance(value, (int, float)) and not isinstance(value, bool)
+    return one_line(f"{float(value):.15g}" if number else str(value))
+
+
+TOKEN = re.compile(
+    r"--[^\n]*|'(?:[^']|'')*'|\"(?:[^\"]|\"\")*\"|`(?:[^`]|``)*`|(?:\d[\w.]*(?:(?<=[eE])[+-]\d+)?)|\w+|[^\w\s]"
+)
+
+
+def changed_literals(query: str, exported: str) -> tuple[str, ...] | None:
+    """The numbers and texts of a query that the export writes otherwise; None where more than those differs."""
+    found, wanted = ([own for own in TOKEN.finditer(text) if not own[0].startswith("--")] for text in (query, exported))
+    found = found[:-1] if found and found[-1][0] == ";" else found
+    if len(found) != len(wanted):
+        return None
+    lines = []
+    for own, its in zip(found, wanted):
+        if own[0] == its[0]:
+            continue
+        if own[0][0] not in "'0123456789" or its[0][0] not in "'0123456789":
+            return None
+        line = query.count("\n", 0, own.start()) + 1
+        lines.append(f"Line {line} of the query has {own[0]}, and the export writes {its[0]}")
+    return tuple(lines)
 
 
 # ----------------------------------------------------------------------------------------------------------- signatures

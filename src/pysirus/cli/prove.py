@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from pysirus._text.format import one_line
 from pysirus.cli._options import ALARM, MODEL_HELP, TABLE_HELP, app, check_output
 from pysirus.cli.use import Json, Model, load_model
 
@@ -61,7 +62,7 @@ def verify(
         lines.append(str(found))
     if sql is not None and on is not None:
         deployed = _run_query(loaded, sql, on, prediction)
-        told["query"] = {"agrees": deployed.agrees, "n_rows": deployed.n_rows, "n_wrong": deployed.n_wrong}
+        told["query"] = deployed.to_dict()
         fine = fine and deployed.agrees
         lines.append(str(deployed))
     if json:
@@ -92,38 +93,67 @@ def _fit_again(loaded: Any, document: Any, table: str, jobs: int | None) -> Any:
 
 
 def _run_query(loaded: Any, sql: Path, on: Path, prediction: str) -> Any:
-    """Run a query on a database, and compare its predictions."""
+    """Run a query on a database, and compare what it finds with what the model finds."""
+    from dataclasses import replace
+
     import numpy as np
 
     from pysirus._data.read import check_column
-    from pysirus._use.verify import compare_predictions
+    from pysirus._use.verify import compare_columns
     from pysirus.cli._predict import features_of
     from pysirus.cli._show import model_of
+    from pysirus.export.sql import changed_text, predicted_columns
 
-    if not on.exists():
-        raise typer.BadParameter(f"there is no database '{on}'.", param_hint="--on")
-    rows = _result_of(sql.read_text(encoding="utf-8"), on)
-    check_column(rows, prediction, "prediction")
+    for file, what, option in ((sql, "query", "--sql"), (on, "database", "--on")):
+        if not file.is_file():
+            raise typer.BadParameter(f"there is no {what} '{file}'.", param_hint=option)
     rules = model_of(loaded)
-    found = np.array(rows[prediction].to_pylist(), dtype=object if rules.family.shape else np.float64)
-    return compare_predictions(rules, features_of(rows.drop_columns([prediction]), rules), found)
+    rows = _result_of(sql, on)
+    check_column(rows, prediction, "prediction")
+    X = features_of(rows.drop_columns([prediction]), rules)
+    wanted = predicted_columns(rules, X, prediction)
+    kinds = {name: np.float64 if own.dtype.kind == "f" else object for name, own in wanted.items()}
+    found = {
+        name: np.array(rows[name].to_pylist(), dtype=kind) for name, kind in kinds.items() if name in rows.column_names
+    }
+    return replace(
+        compare_columns(rules, X, found, wanted),
+        changed=changed_text(rules, sql.read_text(encoding="utf-8"), prediction),
+    )
 
 
-def _result_of(query: str, database: Path) -> Any:
-    """What a query finds: SQLite for its own files, else DuckDB."""
-    import pyarrow as pa
+def _result_of(sql: Path, database: Path) -> Any:
+    """What a query finds: SQLite for its own files, else DuckDB; both only read."""
+    from pysirus._data.column import DataError
 
     with database.open("rb") as file:
-        is_sqlite = file.read(15) == b"SQLite format 3"
-    if is_sqlite:
-        import sqlite3
-        from contextlib import closing
+        find = _on_sqlite if file.read(15) == b"SQLite format 3" else _on_duckdb
+    try:
+        rows = find(sql.read_text(encoding="utf-8"), database)
+    except ImportError:
+        raise
+    except Exception as error:
+        what = one_line(str(error).partition("\n")[0])
+        raise DataError(f"The query of '{sql}' does not run on '{database}': {what}") from error
+    if not rows.num_rows:
+        raise DataError(f"The query of '{sql}' finds no rows on '{database}': there is nothing to compare.")
+    return rows
 
-        with closing(sqlite3.connect(f"file:{database}?mode=ro", uri=True)) as connection:
-            cursor = connection.execute(query)
-            names = [own[0] for own in cursor.description]
-            rows = cursor.fetchall()
-        return pa.table({name: [row[i] for row in rows] for i, name in enumerate(names)})
+
+def _on_sqlite(query: str, database: Path) -> Any:
+    import sqlite3
+    from contextlib import closing
+
+    import pyarrow as pa
+
+    with closing(sqlite3.connect(f"{database.resolve().as_uri()}?mode=ro", uri=True)) as connection:
+        cursor = connection.execute(query)
+        names = [own[0] for own in cursor.description or ()]
+        rows = cursor.fetchall()
+    return pa.Table.from_arrays([pa.array([row[i] for row in rows]) for i in range(len(names))], names)
+
+
+def _on_duckdb(query: str, database: Path) -> Any:
     try:
         import duckdb
     except ImportError as error:

@@ -11,6 +11,7 @@ text could end early, and the engine would run the rest of it.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
@@ -19,7 +20,8 @@ from typing import Any
 from pysirus._model.model import Model
 from pysirus._terms.term import columns_of
 from pysirus._text.format import one_line
-from pysirus.export._addends import link_lines, rule_lines
+from pysirus._use.verify import changed_literals
+from pysirus.export._addends import link_lines, pair_of, rule_lines
 from pysirus.export._conditions import ExportError, check_labels, column_of, used_features
 from pysirus.export._dialects import NAME_BYTES, NAME_ONE, PIVOT, POSTGRES, Dialect, dialect_named, folded
 from pysirus.export._writer import ReasonColumns, Writer, reason_columns, with_reason_columns
@@ -95,6 +97,8 @@ def translate(statement: str, dialect: str) -> str:
 
 
 SOURCE, SCORED = "input", "scored"  # what tables are called inside a statement
+PART = re.compile(r'"((?:[^"]|"")+)"|`((?:[^`]|``)+)`')
+FROM = re.compile(rf'FROM ((?:"(?:[^"]|"")+"|`(?:[^`]|``)+`|\.)+) AS ["`]{SOURCE}["`]')
 ANY = "some engines"
 
 
@@ -272,6 +276,40 @@ def to_sql(
     asked = reason_columns(writer, reasons, direction, outcome, reference, by)
     check_statement(writer, dialect or ANY)
     return f"{_comments(writer)}-- {asked.comment}\n{query({prediction: writer}, table, asked)}\n"
+
+
+def predicted_columns(model: Model, X: Any, prediction: str) -> dict[str, Any]:
+    """What a query with the table's columns adds to some rows, as the model finds it, by the name of the column."""
+    writer, scores = Writer(model, PIVOT), model.scores(X)
+    family, sums = model.family, list(writer.sums(prediction))
+    if family.form == "shares":
+        found = dict(zip(sums, model.predict_proba(X).T))
+    elif family.form == "odds":
+        odds = model.decision_function(X)
+        found = {sums[0]: odds if pair_of(family).positive == 1 else -odds}
+    else:
+        found = dict(zip(sums, scores.reshape(len(scores), -1).T))
+    if family.form in ("odds", "softmax"):
+        found |= zip(writer.names("probability"), model.predict_proba(X).T)
+    return {**found, prediction: model.predict(X)}
+
+
+def changed_text(model: Model, query: str, prediction: str) -> tuple[str, ...]:
+    """The numbers and texts in which a query differs from the export; nothing for queries of another form."""
+    asked = FROM.search(query)
+    if asked is None:
+        return ()
+    table = ".".join(a.replace('""', '"') or b.replace("``", "`") for a, b in PART.findall(asked[1]))
+    found = []
+    for dialect in ("duckdb", "sqlite", "postgres", None):
+        for probability in (None, True, False):
+            options: dict[str, Any] = {"math_functions": True, "probability": probability}
+            try:
+                exported = to_sql(model, table=table, dialect=dialect, prediction=prediction, **options)
+            except ExportError:
+                continue
+            found.append(changed_literals(query, exported))
+    return min((own for own in found if own is not None), key=len, default=())
 
 
 def _statement(writers: Mapping[str, Writer], dialect: str | None, table: str | None) -> str:
