@@ -10,6 +10,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from pysirus import SirusClassifier, SirusRegressor
+
 DRIFTS = ("shifted", "doubled", "halved")
 SHARES = {"a": 0.45, "b": 0.35, "c": 0.2}
 
@@ -46,3 +48,11 @@ class Law:
 
 
 LAWS = (Law("numbers", 2.0), Law("classes", 2.4), Law("counts", 1.2))
+
+
+def estimator_of(law, **given):
+    """A small estimator for a law."""
+    given = {"n_rules": 8, "n_trees": 300, "random_state": 1, "n_jobs": 1, **given}
+    if law.name == "classes":
+        return SirusClassifier(**given)
+    return SirusRegressor(loss="poisson" if law.name == "counts" else "squared_error", **given)

@@ -57,6 +57,22 @@ def test_results_of_other_methods_are_shown(model):
     assert "by 4 resamples" in str(told)
 
 
+def test_results_of_another_model_are_refused(model):
+    X, y = rows()
+    other = SirusClassifier(n_rules=3, n_trees=150, random_state=9, n_jobs=1).fit(X, y)
+    edited = model.without(1)
+    watched, groups = other.monitor(X, y), other.metrics(X, y, by="job")
+    found = {"monitoring": watched, "groups": groups, "evidence": other.evidence(X, y, n_resamples=4)}
+    told = {"monitoring": watched.to_dict(), "evidence": found["evidence"].to_dict()}
+    for name, result in [*found.items(), *told.items()]:
+        assert other.card(**{name: result})
+        with pytest.raises(ParameterError, match=f"given as {name} is of another model"):
+            model.card(**{name: result})
+    for result in (model.monitor(X, y), {"verdict": "No alarm: all is well."}):
+        with pytest.raises(ParameterError, match="given as monitoring"):
+            edited.card(monitoring=result)
+
+
 def test_edits_signatures_and_cutoff_are_told(model, tmp_path):
     changed = model.without(1, note="not allowed", by="A. Smith").decide({"bad": 1, "good": 3})
     text = str(changed.card())

@@ -14,7 +14,7 @@ import pytest
 from scipy import stats
 
 import pysirus
-from drift_laws import DRIFTS, LAWS
+from drift_laws import DRIFTS, LAWS, estimator_of
 from pysirus import SirusClassifier, SirusRegressor, SirusRegressorCV, SirusSurvival
 from pysirus._model.row_sums import LEAST_ROWS, Cells, Judged, merge_cells, sum_rows
 from pysirus._use.drift import (
@@ -27,16 +27,8 @@ from pysirus._use.drift import (
     share_test,
     stability_index,
 )
-from pysirus._use.monitor import compare, read_sums
 
 RESULTS = Path(__file__).parents[2] / "studies" / "monitor" / "results.csv"
-
-
-def estimator_of(law, **given):
-    given = {"n_rules": 8, "n_trees": 300, "random_state": 1, "n_jobs": 1, **given}
-    if law.name == "classes":
-        return SirusClassifier(**given)
-    return SirusRegressor(loss="poisson" if law.name == "counts" else "squared_error", **given)
 
 
 @pytest.fixture(scope="module", params=LAWS, ids=lambda law: law.name)
@@ -363,35 +355,6 @@ def test_several_classes_and_times_are_compared():
     survival = SirusSurvival(n_rules=4, n_trees=200, random_state=0).fit(X, times)
     assert not survival.monitor(X, times).alarm
     assert survival.monitor(X, times.assign(time=times.time / 3)).alarm
-
-
-# ------------------------------------------------------------------------------------------------------------ database
-
-
-@pytest.mark.parametrize("timed", [False, True])
-def test_sums_of_a_database_say_what_the_rows_say(fitted, timed):
-    law, estimator, _, _ = fitted
-    model, rng = estimator.model_, np.random.default_rng(15)
-    X, y = law.draw(rng, 700, "halved")
-    X.loc[::9, "x3"], X.loc[5, "x1"] = np.nan, 99.0
-    new = X.assign(y=y, month=rng.choice(["2026-01", "2026-02"], 700))
-    with duckdb.connect() as database:
-        database.register("loans", new)
-        time = {"time": "month"} if timed else {}
-        query = model.export("monitor", table="loans", dialect="duckdb", target="y", **time)
-        table = pa.Table.from_pandas(database.execute(query).df())
-    there = compare(model, read_sums(table, model, model.reference), alpha=0.01, tolerance=0.02)
-    here = model.monitor(X, y, time=new.month if timed else None)
-    assert there.verdict == here.verdict
-    for a, b in zip(there.findings, here.findings):
-        assert (a.part, a.index, a.what, a.period) == (b.part, b.index, b.what, b.period)
-        assert a.test.log_p == pytest.approx(b.test.log_p, rel=1e-6, abs=1e-9)
-
-
-def test_table_of_other_sums_is_refused(numbers):
-    model, _, _ = numbers
-    with pytest.raises(ValueError, match="this one lacks"):
-        read_sums(pa.table({"a": [1]}), model, model.reference)
 
 
 def test_command_compares_writes_a_page_and_leaves_with_three(run, numbers, tmp_path):

@@ -91,6 +91,24 @@ def test_edit_that_cannot_be_repeated_raises_the_alarm(model):
     assert again.alarm and "coin < 1" in again.not_repeated[0] and "could not be repeated" in again.verdict
 
 
+@pytest.mark.parametrize(
+    ("now", "words"),
+    [("maybe", "class 'maybe' came"), (None, "class 'yes' went"), ("both", "class 'maybe' came and class 'yes' went")],
+)
+def test_classes_that_come_and_go_raise_the_alarm_in_words(model, now, words):
+    X, y = drawn(4)
+    labels = y.where(np.arange(len(y)) % 9 > 0, "maybe") if now else y
+    labels = labels.where(labels != "yes", "no") if now != "maybe" else labels
+    again = model.refit(X, labels.rename("y"))
+    assert again.alarm and again.verdict == f"Alarm: {words}." and "nan" not in str(again)
+    assert json.loads(json.dumps(again.to_dict(), allow_nan=False))["before"]["value"] is None
+
+
+def test_few_new_rows_are_not_compared(model):
+    again = model.refit(*(own[:25] for own in drawn(4)))
+    assert not again.outputs and "there are 25 rows, and at least 30 are needed" in str(again)
+
+
 def test_model_without_its_recipe_and_tables_without_its_columns_are_refused(model):
     X, y = drawn(0)
     with pytest.raises(ParameterError, match="does not say with which settings"):

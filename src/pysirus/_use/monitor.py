@@ -8,8 +8,10 @@ where nothing has changed is at most ``alpha``, by Holm's method.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from hashlib import blake2b
 from typing import Any
 
 import narwhals as nw
@@ -26,7 +28,7 @@ from pysirus._model.model import Model
 from pysirus._model.reference import Reference, list_mark, reference_of
 from pysirus._model.row_sums import N_MOMENTS, Judged, RowSums, finest_cells, judge_rows, quantile_edges, sum_rows
 from pysirus._parameters import ParameterError
-from pysirus._text.message import InCommand, InPython, Parameter
+from pysirus._text.message import TARGET, WEIGHTS, InCommand, InPython, Parameter
 from pysirus._use.drift import (
     Test,
     adjusted,
@@ -217,6 +219,8 @@ def _not_compared(model: Model, reference: Reference, now: RowSums, *, judged: b
 
 MOST_PERIODS = 120
 UNKNOWN = "(no time)"
+DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}($|[ Tt])")
+DATES = ("0000-00-00", "0000-00-00 %", "0000-00-00T%")  # the same to SQL, once digits are 0
 
 
 def periods_of(time: Any, n_rows: int) -> list[tuple[str, NDArray[np.bool_]]]:
@@ -225,12 +229,16 @@ def periods_of(time: Any, n_rows: int) -> list[tuple[str, NDArray[np.bool_]]]:
     if len(names) != n_rows:
         raise DataError(f"time has {len(names):,} values, and there are {n_rows:,} rows. Give one for each row.")
     distinct, place = np.unique(names, return_inverse=True)
-    if len(distinct) > MOST_PERIODS:
+    _check_number(len(distinct))
+    return [(str(name), place == k) for k, name in enumerate(distinct.tolist())]
+
+
+def _check_number(n_periods: int) -> None:
+    if n_periods > MOST_PERIODS:
         raise DataError(
-            f"time has {len(distinct):,} distinct values, and each would be a period: at most {MOST_PERIODS} are "
+            f"time has {n_periods:,} distinct values, and each would be a period: at most {MOST_PERIODS} are "
             "compared. Give dates, which are taken by month, or a column of periods."
         )
-    return [(str(name), place == k) for k, name in enumerate(distinct.tolist())]
 
 
 def _names(time: Any) -> NDArray[Any]:
@@ -241,6 +249,8 @@ def _names(time: Any) -> NDArray[Any]:
         series = nw.from_native(time, pass_through=True, allow_series=True)
     if not isinstance(series, nw.Series):
         return _of_array(np.asarray(series))
+    if isinstance(series.dtype, nw.Datetime) and series.dtype.time_zone is not None:
+        series = series.dt.replace_time_zone(None)  # the month on the clocks of that zone
     if isinstance(series.dtype, (nw.Date, nw.Datetime)):
         return _of_array(series.cast(nw.Datetime("us")).to_numpy())
     return _of_array(np.asarray(series.to_list(), dtype=object))
@@ -252,29 +262,30 @@ def _of_array(values: NDArray[Any]) -> NDArray[Any]:
         return np.where(np.isnat(months), UNKNOWN, months.astype(str))
     values = np.array([math.nan if value is None else value for value in values.tolist()], dtype=object)
     known = [value for value in values.tolist() if value == value]
-    if known and all(isinstance(value, str) for value in known) and (dates := _dates(known)) is not None:
-        month_of = dict(zip(known, dates))
-        return np.array([month_of.get(value, UNKNOWN) for value in values.tolist()])
     if known and all(isinstance(value, (int, float)) for value in known):
         width = max(len(f"{value:.0f}") for value in known)
         whole = all(float(value).is_integer() for value in known)
         form = f"0{width}.0f" if whole else "g"
         return np.array([f"{value:{form}}" if value == value else UNKNOWN for value in values.tolist()])
-    return np.array([str(value) if value == value else UNKNOWN for value in values.tolist()])
+    return np.array([_name(value) if value == value else UNKNOWN for value in values.tolist()])
 
 
-def _dates(texts: list[str]) -> list[str] | None:
-    """The months of texts that are all dates in ISO form; None where one is not."""
-    try:
-        return [str(month) for month in np.array(texts, dtype="datetime64[D]").astype("datetime64[M]")]
-    except ValueError:
-        return None
+def _name(value: Any) -> str:
+    """The month of a date or of what looks like one, else the text."""
+    text = str(value)
+    return text[:7] if DATE.match(text) else text
 
 
 # --------------------------------------------------------------------------------------------------- sums of a database
 
 SUMS = tuple(f"sum_{k}" for k in range(1, 10))
 COLUMNS = ("period", "part", "item", "cell", "n_rows", *SUMS)
+ROWS_OF = "rows"  # followed by the mark of the model
+
+
+def sums_mark(model: Model) -> str:
+    """A fingerprint of what a query of sums depends on: the list, and the cells that the model remembers."""
+    return blake2b(f"{list_mark(model)} {reference_in(model).cells!r}".encode(), digest_size=8).hexdigest()
 
 
 def read_sums(table: pa.Table, model: Model, reference: Reference) -> dict[str | None, RowSums]:
@@ -286,15 +297,39 @@ def read_sums(table: pa.Table, model: Model, reference: Reference) -> dict[str |
             "the query that the format monitor of exports writes."
         )
     rows = table.select(list(COLUMNS)).to_pylist()
+    _check_sums(rows, model)
     periods = sorted({str(row["period"]) for row in rows})
     found: dict[str | None, RowSums] = {}
     for period in periods:
         own = _sums_of([row for row in rows if str(row["period"]) == period], model, reference)
         found[period] = own
         found[None] = found[None] + own if None in found else own
-    if None not in found:
-        raise DataError("The table of sums has no rows.")
+    _check_number(len(periods))
     return found
+
+
+def _check_sums(rows: list[dict[str, Any]], model: Model) -> None:
+    """Reject sums of nothing, of another model, and of rows that ``monitor`` would refuse."""
+    every = [row for row in rows if str(row["part"]).partition(" ")[0] == ROWS_OF]
+    if not any(int(row["n_rows"]) for row in every):
+        raise DataError("There are no rows.")
+    for row in every:
+        mark = str(row["part"]).partition(" ")[2]
+        row["part"] = ROWS_OF
+        if mark and mark != sums_mark(model):
+            raise DataError(
+                "The sums are of another model, or of this one before it was changed. Make them with the query that "
+                "`pysirus monitor --sql` prints for this model."
+            )
+    known = model.family.classes
+    wanted = f"other than {known[0]!r} and {known[-1]!r}" if known else "that is not finite, or out of range"
+    refused = ((7, f"{TARGET} {wanted}"), (8, f"{WEIGHTS} (or an exposure) missing, infinite or negative"))
+    for k, what in refused:
+        n_bad = np.nansum([_number(row, k) for row in every])
+        if n_bad:
+            raise DataError(
+                f"{n_bad:,.0f} of the rows that were added up have {what}. Correct or leave out these rows."
+            )
 
 
 def _number(row: dict[str, Any], k: int) -> float:

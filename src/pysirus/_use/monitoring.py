@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pysirus._model.model import Model
-from pysirus._model.reference import Reference
+from pysirus._model.reference import Reference, list_mark
 from pysirus._model.row_sums import RowSums
 from pysirus._terms.term import Term
 from pysirus._text.format import format_number, make_frame, one_line, text_table
@@ -190,7 +190,7 @@ class Monitoring:
                     "share_then": float(self.then.values[t, 0] / self.then.weight),
                     "share_now": float(now.values[t, 0] / now.weight),
                     "p_share": None if share is None else share.p,
-                    **dict(zip(("inside_then", "outside_then", "inside_now", "outside_now"), map(_known, sides))),
+                    **dict(zip(("inside_then", "outside_then", "inside_now", "outside_now"), map(known, sides))),
                     "p_outputs": None if outputs is None else outputs.p,
                     "order_kept": all(kept.values()) if kept else None,
                     "alarm": any(own is not None and own.alarm for own in (share, outputs)),
@@ -396,6 +396,7 @@ class Monitoring:
     def to_dict(self) -> dict[str, Any]:
         """As plain data, ready for JSON."""
         return {
+            "model": list_mark(self.model),
             "alarm": self.alarm,
             "verdict": self.verdict,
             "alpha": self.alpha,
@@ -409,7 +410,8 @@ class Monitoring:
         }
 
 
-def _known(value: float) -> float | None:
+def known(value: float) -> float | None:
+    """A number for JSON, which has no NaN."""
     return None if math.isnan(value) else float(value)
 
 

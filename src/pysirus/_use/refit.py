@@ -8,7 +8,7 @@ all its rules are corrected for their number by Holm's method.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ from pysirus._text.format import format_number, one_line, text_table
 from pysirus._use.diff import Diff, diff
 from pysirus._use.drift import NOTHING, OutputChange, adjusted, output_changes
 from pysirus._use.monitor import TOLERANCE, check_limits, monitor_parts
-from pysirus._use.monitoring import Monitoring
+from pysirus._use.monitoring import Monitoring, known
 from pysirus._use.score import Rows, score_parts
 
 Parts = Callable[[], Iterable[Rows]]
@@ -70,6 +70,12 @@ class RuleOutputs:
         gaps = np.subtract(*self.then) * np.subtract(*self.now)
         return None if math.isnan(gaps) else bool(gaps >= 0)
 
+    def to_dict(self) -> dict[str, Any]:
+        """As plain data, ready for JSON."""
+        sides = {name: [known(value) for value in getattr(self, name)] for name in ("then", "now")}
+        numbers = {name: known(getattr(self, name)) for name in ("change", "standard_error")}
+        return {**vars(self), **sides, **numbers, "order_kept": self.order_kept}
+
     def __str__(self) -> str:
         sides = [" / ".join(format_number(value, 3) for value in own) for own in (self.then, self.now)]
         by = f"{format_number(self.change, 2)} ± {format_number(self.standard_error, 2)}"
@@ -104,6 +110,8 @@ class Refit:
         their predictions, in standard deviations of those of the old one.
     expected_return : Estimate or None
         The share of the rules that lists of independent samples have in common, where resamples were asked for.
+    other_classes : str
+        Which classes came and went, in words; nothing where they are the same.
     notes, not_repeated : tuple of str
         What else is to be known, and edits of the old model that the new one does not have.
     """
@@ -120,19 +128,20 @@ class Refit:
     other_decisions: float
     alpha: float
     expected_return: Estimate | None = None
+    other_classes: str = ""
     notes: tuple[str, ...] = ()
     not_repeated: tuple[str, ...] = ()
 
     @property
     def alarm(self) -> bool:
         """Whether a person should look before the new model is used."""
-        return any(own.changed for own in self.outputs) or bool(self.not_repeated)
+        return any(own.changed for own in self.outputs) or bool(self.not_repeated or self.other_classes)
 
     @property
     def verdict(self) -> str:
         """What was found, in one sentence."""
         changed = [own.number for own in self.outputs if own.changed]
-        found = []
+        found = [self.other_classes] if self.other_classes else []
         if changed:
             found.append(f"outputs of {len(changed)} of {len(self.outputs)} rules changed beyond chance")
         if self.not_repeated:
@@ -161,6 +170,12 @@ class Refit:
             )
         return lines
 
+    def _metric_lines(self) -> list[str]:
+        """Metrics and decisions, where they can be compared."""
+        if self.other_classes:
+            return ["Outputs, metrics and decisions are not compared, as the classes are others."]
+        return [self._metric_line(), self._decision_line()]
+
     def _metric_line(self) -> str:
         texts = [
             " ± ".join(text for text in metric_texts(self.metric, *own) if text) for own in (self.before, self.after)
@@ -180,7 +195,7 @@ class Refit:
         lines += [f"! not repeated: {one_line(own)}" for own in self.not_repeated]
         turned = [own.number for own in self.outputs if own.order_kept is False]
         lines += [f"The order of the outputs of rule {number} turned." for number in turned]
-        lines += [self._metric_line(), self._decision_line(), *map(one_line, self.notes)]
+        lines += [*self._metric_lines(), *map(one_line, self.notes)]
         return "\n".join([*lines, "", self.diff.table, *self._output_table()]).rstrip()
 
     def __repr__(self) -> str:
@@ -215,11 +230,12 @@ class Refit:
             "n_rows_now": self.n_rows_now,
             "diff": self.diff.to_dict(),
             "expected_return": None if expected is None else expected.value,
-            "outputs": [{**vars(own), "order_kept": own.order_kept} for own in self.outputs],
+            "outputs": [own.to_dict() for own in self.outputs],
             "metric": self.metric,
-            "before": {"value": self.before[0], "standard_error": self.before[1]},
-            "after": {"value": self.after[0], "standard_error": self.after[1], "held_out": self.held_out},
-            "other_decisions": self.other_decisions,
+            "before": {"value": known(self.before[0]), "standard_error": self.before[1]},
+            "after": {"value": known(self.after[0]), "standard_error": self.after[1], "held_out": self.held_out},
+            "other_decisions": known(self.other_decisions),
+            "other_classes": self.other_classes,
             "notes": list(self.notes),
             "not_repeated": list(self.not_repeated),
         }
@@ -241,7 +257,7 @@ def compare_refit(old: Model, new: Any, parts: Parts, *, alpha: float, **told: A
     held_out, other = model.out_of_fold, math.nan
     metric = model.family.score_metric
     if old.classes != model.classes:
-        notes.append(f"Outputs and errors are not compared: the classes were {old.classes} and are {model.classes}.")
+        told["other_classes"] = _other_classes(old.classes or (), model.classes or ())
     else:
         outputs = _outputs(old, found, parts, alpha, notes)
         before = score_parts(old, parts()).metrics.get(metric, before)
@@ -250,6 +266,17 @@ def compare_refit(old: Model, new: Any, parts: Parts, *, alpha: float, **told: A
     rows = (old.facts.n_rows, model.facts.n_rows or 0)
     told = {**told, "notes": tuple(notes), "alpha": alpha}
     return Refit(new, found, outputs, *rows, metric, before, after, held_out is not None, other, **told)
+
+
+def _other_classes(then: Sequence[Any], now: Sequence[Any]) -> str:
+    """Which classes came and went."""
+    came, went = (", ".join(repr(c) for c in a if c not in b) for a, b in ((now, then), (then, now)))
+    told = [
+        f"{'class' if text.count(', ') == 0 else 'classes'} {text} {word}"
+        for text, word in ((came, "came"), (went, "went"))
+        if text
+    ]
+    return " and ".join(told) or "the classes are in another order"
 
 
 def _outputs(old: Model, found: Diff, parts: Parts, alpha: float, notes: list[str]) -> tuple[RuleOutputs, ...]:

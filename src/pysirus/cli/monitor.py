@@ -67,7 +67,10 @@ def monitor(
 
     rules: Any = model_of(load_model(model))
     if sql:
-        given = {"table": table, "dialect": dialect, "target": target, "weights": weights, "time": time}
+        from pysirus.cli._truth import Truth
+
+        own = weights if rules.family.has_hazard or target is None else Truth(target, weights).of(rules).weights
+        given = {"table": table, "dialect": dialect, "target": target, "weights": own, "time": time}
         print_data(rules.export("monitor", **{name: value for name, value in given.items() if value is not None}))
         return
     check_output(output, "--output", [model, *paths_of(table)], DOCUMENT)

@@ -19,6 +19,7 @@ from pysirus._data.table import Feature
 from pysirus._model.agreement import doubts
 from pysirus._model.held_out import METRICS, metric_texts
 from pysirus._model.model import Model
+from pysirus._model.reference import list_mark
 from pysirus._parameters import ParameterError
 from pysirus._runtime.output import DOCUMENT, check_output, write_text
 from pysirus._text.format import format_date, format_label, format_number, format_percent, one_line
@@ -222,6 +223,7 @@ def make_card(
 ) -> Card:
     """The card of a model; see ``RuleModel.card``."""
     answers = read_about(about)
+    _check_same(model, groups, evidence, monitoring)
     known: dict[str, list[Block]] = {
         "population": [*_population(model)],
         "data": [*_data(model)],
@@ -245,6 +247,32 @@ def make_card(
         sections[key] = [*asked, *known.get(key, [])]
     heading = title or f"Model card: {model.target}"
     return Card(heading, sections, tuple(missing))
+
+
+def _check_same(model: Model, groups: Any, evidence: Any, monitoring: Any) -> None:
+    """Reject results of another model: a card that shows them is wrong."""
+    marks = {}
+    if monitoring is not None:
+        told = isinstance(monitoring, Mapping)
+        marks["monitoring"] = monitoring.get("model") if told else list_mark(monitoring.model)
+    if groups is not None:
+        marks["groups"] = list_mark(groups.model)
+    for name, mark in marks.items():
+        if mark != list_mark(model):
+            why = "does not say which model it is of" if mark is None else "is of another model"
+            raise ParameterError(
+                f"The result given as {name} {why}, or of this one before it was changed. Make it again with this "
+                "model: the fingerprints of the lists, their rules, weights and intercepts, must be the same."
+            )
+    if evidence is not None:
+        terms = evidence["terms"] if isinstance(evidence, Mapping) else evidence.to_dict()["terms"]
+        known = {own["rule"] for own in terms}
+        other = next((term.text for term in model.watched_terms if term.text not in known), None)
+        if other is not None:
+            raise ParameterError(
+                f"The result given as evidence is of another model: it does not say how often the rule "
+                f"'{one_line(other)}' returns. Make it again with this model."
+            )
 
 
 def _population(model: Model) -> Iterator[Block]:
