@@ -1,4 +1,6 @@
-"""Three laws that rows follow, and three ways in which a law drifts: what the tests and the study of monitoring draw.
+"""Three laws that rows follow, three ways in which a law drifts, and a small model of every kind.
+
+The laws are what the tests and the study of monitoring draw.
 
 Each has four numbers, a category and a column that says nothing. ``shifted`` moves the column of the strongest rule by
 half a standard deviation, ``doubled`` doubles the share of a category that a rule reads, ``halved`` halves the effect
@@ -10,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from pysirus import SirusClassifier, SirusRegressor
+from pysirus import SirusClassifier, SirusClassifierCV, SirusRegressor, SirusRegressorCV, SirusSurvival
 
 DRIFTS = ("shifted", "doubled", "halved")
 SHARES = {"a": 0.45, "b": 0.35, "c": 0.2}
@@ -56,3 +58,37 @@ def estimator_of(law, **given):
     if law.name == "classes":
         return SirusClassifier(**given)
     return SirusRegressor(loss="poisson" if law.name == "counts" else "squared_error", **given)
+
+
+# -------------------------------------------------------------------------------------------------------- every kind
+
+SMALL = {"n_trees": 150, "random_state": 7, "n_jobs": 1}
+TUNED = {**SMALL, "cv": 3, "n_repeats": 1, "max_rules": 5}
+
+
+def rows(n=160):
+    """Features with missing values, a target, and the generator that drew them."""
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame({"a": rng.normal(size=n), "b": rng.integers(0, 30, n), "c": rng.choice(["x", "y", "z"], n)})
+    X.loc[::17, "a"] = np.nan
+    score = 1.5 * (X.a.fillna(0) > 0) + (X.c == "y")
+    return X, score + rng.normal(size=n) / 2, rng
+
+
+def kinds():
+    """A small estimator of every kind, its features and its target."""
+    X, y, rng = rows()
+    text = np.array(["no", "maybe", "yes"])
+    yield "numbers", SirusRegressor(n_rules=4, **SMALL), X, y
+    yield "tuned", SirusRegressorCV(**TUNED), X, y
+    yield "stages", SirusRegressor(n_rules=2, n_stages=2, **SMALL), X, y
+    yield "two", SirusClassifier(n_rules=4, **SMALL), X, text[np.where(y > 1, 2, 0)]
+    yield "equal", SirusClassifierCV(weighting="equal", **TUNED), X, text[np.where(y > 1, 2, 0)]
+    yield "three", SirusClassifier(n_rules=4, **SMALL), X, text[np.digitize(y, [0.5, 1.5])]
+    yield "counts", SirusRegressor(n_rules=4, loss="poisson", **SMALL), X, rng.poisson(np.exp(y / 2))
+    yield "amounts", SirusRegressor(n_rules=4, loss="gamma", **SMALL), X, np.exp(y)
+    times = pd.DataFrame({"time": rng.exponential(np.exp(-y)) + 0.01, "event": rng.integers(0, 2, len(X))})
+    yield "survival", SirusSurvival(n_rules=3, **SMALL), X, times
+
+
+KINDS = {name: rest for name, *rest in kinds()}

@@ -73,6 +73,15 @@ def test_results_of_another_model_are_refused(model):
             edited.card(monitoring=result)
 
 
+def test_rules_of_fewer_than_ten_rows_are_named():
+    X, y = rows(60)
+    model = SirusClassifier(n_rules=12, **SMALL).fit(X, y)
+    few = [i for i, own in enumerate(model.rules_, start=1) if min(own.n_inside, own.n_outside) < 10]
+    assert few and f"{', '.join(map(str, few))} are of fewer than 10 training rows" in str(model.card())
+    sure = SirusClassifier(n_rules=12, min_samples_leaf=10, **SMALL).fit(X, y)
+    assert "of fewer than 10 training rows" not in str(sure.card())
+
+
 def test_edits_signatures_and_cutoff_are_told(model, tmp_path):
     changed = model.without(1, note="not allowed", by="A. Smith").decide({"bad": 1, "good": 3})
     text = str(changed.card())

@@ -1,5 +1,7 @@
-"""Monitoring in a database: sums of the query say what the rows say, with hostile names, dates, labels and weights."""
+"""The sums that monitoring compares: what a model file keeps, and what a database finds of hostile tables."""
 
+import contextlib
+import json
 import sqlite3
 from contextlib import ExitStack
 
@@ -11,10 +13,67 @@ import pytest
 
 import engines
 import servers
-from drift_laws import LAWS, estimator_of
+from drift_laws import KINDS, LAWS, estimator_of
 from pysirus import SirusClassifier, SirusRegressor
 from pysirus._data.column import DataError
+from pysirus._model.file import model_to_json
+from pysirus._model.row_sums import LEAST_ROWS
 from pysirus._use.monitor import compare, read_sums
+
+# ------------------------------------------------------------------------------------------------------------ the file
+
+
+def numbers_in(value, place=""):
+    """All numbers of a document by the place of the list or line of text that has them."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from numbers_in(inner, f"{place}.{name}")
+    elif isinstance(value, list) and not all(isinstance(own, (int, float)) for own in value):
+        for inner in value:
+            yield from numbers_in(inner, place)
+    elif isinstance(value, str):
+        with contextlib.suppress(ValueError):
+            yield place, [float(own) for own in value.split()]
+    elif isinstance(value, (list, int, float)):
+        yield place, value if isinstance(value, list) else [value]
+
+
+@pytest.mark.parametrize("kind", list(KINDS))
+def test_file_has_no_column_of_rows_and_no_value_of_a_row(kind):
+    estimator, X, y = KINDS[kind]
+    model = estimator.fit(X, y).model_
+    times = (".survival.times", ".survival.cumulative_hazard")  # at which a survival curve falls
+    values = set(X.a.dropna()) | (set() if kind in ("counts", "survival") or model.classes else set(y))
+    found = 0
+    for place, numbers in numbers_in(model_to_json(model)):
+        found += len(numbers)
+        assert len(numbers) < len(X) or place in times, place
+        assert not values.intersection(numbers), place
+    assert found > 100
+    for i, column in enumerate(model.reference.columns):
+        assert ((column.sums[:, 0] == 0) | (column.sums[:, 0] >= LEAST_ROWS)).all()
+        if column.low is not None:
+            assert column.low <= X.iloc[:, i].min() and X.iloc[:, i].max() <= column.high
+
+
+def test_rule_of_one_row_is_in_no_sum_and_no_report():
+    rng = np.random.default_rng(6)
+    X = pd.DataFrame({"a": rng.normal(size=60), "b": rng.normal(size=60)})
+    y = rng.normal(size=60)
+    y[0], X.loc[0, "a"] = 4321.987, 9.0
+    model = SirusRegressor(n_rules=1, n_trees=50, random_state=0).fit(X, y).adding("a >= 8.5", X, y)
+    (number,) = (i for i, rule in enumerate(model.rules, start=1) if rule.n_inside == 1)
+    model = model.with_reference(X, y)
+    (own,) = (term for term in model.reference.terms if term.rule == "a >= 8.5")
+    assert own.truth is None and own.residuals is None and own.values[0] == 1
+    watched = model.monitor(X, y)
+    told = next(row for row in watched.to_dict()["rules"] if row["number"] == number)
+    assert {told[name] for name in ("inside_then", "outside_then", "inside_now", "outside_now")} == {None}
+    for text in (str(watched), watched.to_html(), json.dumps(watched.to_dict()), json.dumps(model.facts["reference"])):
+        assert "4321" not in text and "4322" not in text and "4.32e" not in text
+
+
+# ------------------------------------------------------------------------------------------------------------ database
 
 # names that the query would give to columns of its own
 NAMES = {"x1": "prediction", "x2": 'na"me`s', "x3": "score", "x4": "w_truth", "kind": "period", "coin": "w_weight"}

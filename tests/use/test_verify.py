@@ -10,43 +10,8 @@ import pandas as pd
 import pytest
 
 import pysirus
-from pysirus import (
-    SirusClassifier,
-    SirusClassifierCV,
-    SirusRegressor,
-    SirusRegressorCV,
-    SirusSurvival,
-)
+from drift_laws import KINDS
 from pysirus._data.column import Column, mark_of_column, mark_of_numbers
-
-SMALL = {"n_trees": 150, "random_state": 7, "n_jobs": 1}
-TUNED = {**SMALL, "cv": 3, "n_repeats": 1, "max_rules": 5}
-
-
-def rows(n=160):
-    rng = np.random.default_rng(3)
-    X = pd.DataFrame({"a": rng.normal(size=n), "b": rng.integers(0, 30, n), "c": rng.choice(["x", "y", "z"], n)})
-    X.loc[::17, "a"] = np.nan
-    score = 1.5 * (X.a.fillna(0) > 0) + (X.c == "y")
-    return X, score + rng.normal(size=n) / 2, rng
-
-
-def kinds():
-    X, y, rng = rows()
-    text = np.array(["no", "maybe", "yes"])
-    yield "numbers", SirusRegressor(n_rules=4, **SMALL), X, y
-    yield "tuned", SirusRegressorCV(**TUNED), X, y
-    yield "stages", SirusRegressor(n_rules=2, n_stages=2, **SMALL), X, y
-    yield "two", SirusClassifier(n_rules=4, **SMALL), X, text[np.where(y > 1, 2, 0)]
-    yield "equal", SirusClassifierCV(weighting="equal", **TUNED), X, text[np.where(y > 1, 2, 0)]
-    yield "three", SirusClassifier(n_rules=4, **SMALL), X, text[np.digitize(y, [0.5, 1.5])]
-    yield "counts", SirusRegressor(n_rules=4, loss="poisson", **SMALL), X, rng.poisson(np.exp(y / 2))
-    yield "amounts", SirusRegressor(n_rules=4, loss="gamma", **SMALL), X, np.exp(y)
-    times = pd.DataFrame({"time": rng.exponential(np.exp(-y)) + 0.01, "event": rng.integers(0, 2, len(X))})
-    yield "survival", SirusSurvival(n_rules=3, **SMALL), X, times
-
-
-KINDS = {name: rest for name, *rest in kinds()}
 
 
 def saved(tmp_path, kind, ending="parquet"):

@@ -20,6 +20,7 @@ from pysirus._model.agreement import doubts
 from pysirus._model.held_out import METRICS, metric_texts
 from pysirus._model.model import Model
 from pysirus._model.reference import list_mark
+from pysirus._model.row_sums import LEAST_ROWS
 from pysirus._parameters import ParameterError
 from pysirus._runtime.output import DOCUMENT, check_output, write_text
 from pysirus._text.format import format_date, format_label, format_number, format_percent, one_line
@@ -231,7 +232,7 @@ def make_card(
         "rules": [Rules(model)],
         "evidence": [*_evidence(model, metrics, evidence)],
         "groups": [] if groups is None else [_groups(groups)],
-        "limits": [*LIMITS, *(say(own) for own in doubts(model))],
+        "limits": [*LIMITS, *_few_rows(model), *(say(own) for own in doubts(model))],
         "monitoring": [*_monitoring(model, monitoring)],
         "changes": [*_changes(model)],
         "crosswalk": [Grid(("section", "SR 26-2", "AI Act, Annex IV", "TRIPOD+AI"), CROSSWALK), *SOURCES],
@@ -376,6 +377,18 @@ def _groups(found: GroupMetrics) -> Grid:
         chosen = "" if own.selected is None else format_percent(own.selected.value)
         rows.append([own.name, f"{own.n_rows:,}", value, gap, chosen, "few rows" if own.is_small else ""])
     return Grid((found.by, "rows", METRICS[metric], "observed less predicted (95%)", "selected", ""), rows)
+
+
+def _few_rows(model: Model) -> Iterator[Block]:
+    """Rules whose outputs say what came true of a few persons or things."""
+    sides = {i: [own.n_inside, own.n_outside] for i, own in enumerate(model.rules, start=1) if own.conditions}
+    few = [i for i, own in sides.items() if any(n is not None and n < LEAST_ROWS for n in own)]
+    if few:
+        which = f"rule {few[0]}" if len(few) == 1 else f"rules {', '.join(map(str, few))}"
+        yield (
+            f"Outputs of {which} are of fewer than {LEAST_ROWS} training rows, so that they tell what came true of "
+            f"these rows. min_samples_leaf={LEAST_ROWS} keeps such rules out of a list."
+        )
 
 
 def _monitoring(model: Model, monitoring: Any) -> Iterator[Block]:
