@@ -335,6 +335,31 @@ def test_edited_list_compares_shares_until_it_is_given_the_rows(numbers):
     assert edited.with_reference(X, y).monitor(X, y).error is not None
 
 
+@pytest.mark.parametrize(
+    ("weights", "words"),
+    [
+        (np.zeros(1000), "zero for every row"),
+        (np.full(1000, 1e-320), "overflow or vanish"),
+        (np.r_[1e300, np.ones(999)], "overflow or vanish"),
+        (-np.ones(1000), "a negative weight"),
+    ],
+)
+def test_weights_that_cannot_be_added_up_are_refused(numbers, weights, words):
+    model, X, y = numbers
+    with pytest.raises(ValueError, match=words):
+        model.monitor(X, y, weights)
+    assert model.monitor(X, y, np.where(np.arange(1000) < 20, 0, 1e-100)).then.n_rows == 1000
+
+
+def test_month_is_that_of_the_clock_of_a_zone(numbers):
+    model, X, y = numbers
+    late = pd.Series(pd.to_datetime(["2026-02-01 00:30"] * 500 + ["2026-01-31 23:30"] * 500)).dt.tz_localize(
+        "Asia/Tokyo"
+    )
+    for time in (late, late.astype(str), pa.array(late)):
+        assert model.monitor(X, y, time=time).periods["period"].tolist() == ["2026-01", "2026-02"]
+
+
 @pytest.mark.parametrize("bad", [{"alpha": 0.0}, {"alpha": 2}, {"tolerance": -1.0}])
 def test_bad_limits_are_refused_by_name(numbers, bad):
     model, X, y = numbers

@@ -108,7 +108,7 @@ def sums_by_period(model: Model, reference: Reference, rows: Rows, time: Any = N
     with without_weightless(rows.X, rows.y, rows.weights) as (X, y, sample_weight):
         table = model.align(X, rules=model.watched_terms)
         n_rows = table.n_rows
-        weights = np.ones(n_rows) if sample_weight is None else check_weights(sample_weight, n_rows)
+        weights = np.ones(n_rows) if sample_weight is None else _weights_of(sample_weight, n_rows)
         judged = None
         if y is not None:
             truth = model.family.read_truth(y, n_rows, model.labels)
@@ -121,6 +121,21 @@ def sums_by_period(model: Model, reference: Reference, rows: Rows, time: Any = N
             part = judged if judged is None else Judged(judged.truth[own], judged.residuals[own])
             found[period] = sum_rows(_rows_of(table, own), model.watched_terms, reference.cells, weights[own], part)
         return found
+
+
+def _weights_of(sample_weight: Any, n_rows: int) -> NDArray[np.float64]:
+    """The weights of rows that are added up: their squares must be numbers, and not all 0."""
+    weights = check_weights(sample_weight, n_rows)
+    low, high = LIMITS
+    bad = weights[(weights > 0) & ((weights < low) | (weights > high))]
+    if len(bad):
+        raise DataError(
+            f"{WEIGHTS} contains {bad[0]:g}: the squares of such weights overflow or vanish. Multiply all weights by a "
+            f"number that brings them between {low:g} and {high:g}."
+        )
+    if not weights.any():
+        raise DataError(f"{WEIGHTS} is zero for every row: there is nothing to compare.")
+    return weights
 
 
 def _rows_of(table: Table, rows: NDArray[np.bool_]) -> Table:
@@ -217,6 +232,7 @@ def _not_compared(model: Model, reference: Reference, now: RowSums, *, judged: b
 
 # -------------------------------------------------------------------------------------------------------------- periods
 
+LIMITS = (1e-140, 1e140)  # of weights
 MOST_PERIODS = 120
 UNKNOWN = "(no time)"
 DATE = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}($|[ Tt])")

@@ -19,6 +19,7 @@ from pysirus._use.drift import FEW, LEAST_TESTED, Test, column_test, is_enough, 
 RULE_WIDTH = 60
 SHOWN = 10  # lines of a printed table
 HALF = 0.5
+NOISE = 1e-9  # of the difference of two sides, below which a side is 0: sums are rounded
 
 
 @dataclass(frozen=True)
@@ -124,6 +125,7 @@ class Monitoring:
             return math.nan, math.nan
         slope, family = (own - first * every) / (second - first * first), self.model.family
         inside, outside = every + slope * (1 - first), every - slope * first
+        inside, outside = (np.where(np.abs(a) < NOISE * np.abs(slope), 0.0, a) for a in (inside, outside))
         return family.told_mean(inside, self._terms[t]), family.told_mean(outside, self._terms[t])
 
     def order_kept(self, t: int) -> dict[str | None, bool]:

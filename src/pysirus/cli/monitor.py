@@ -37,6 +37,9 @@ def monitor(
     dialect: Annotated[
         str | None, typer.Option(metavar="NAME", help="With --sql: the engine, such as duckdb or postgres.")
     ] = None,
+    math_functions: Annotated[
+        bool, typer.Option("--math-functions", help="With --sql: this SQLite has EXP, which not every one has.")
+    ] = False,
     alpha: Annotated[
         float, typer.Option(metavar="P", help="The chance of an alarm where nothing has changed, at most.")
     ] = 0.01,
@@ -71,6 +74,7 @@ def monitor(
 
         own = weights if rules.family.has_hazard or target is None else Truth(target, weights).of(rules).weights
         given = {"table": table, "dialect": dialect, "target": target, "weights": own, "time": time}
+        given |= {"math_functions": True} if math_functions else {}
         print_data(rules.export("monitor", **{name: value for name, value in given.items() if value is not None}))
         return
     check_output(output, "--output", [model, *paths_of(table)], DOCUMENT)
