@@ -190,7 +190,7 @@ def test_rewritten_query_is_compared_by_its_rows_alone(run, tmp_path):
 def test_signature_fits_until_a_number_changes(run, tmp_path):
     pytest.importorskip("cryptography")
     from cryptography.hazmat.primitives import serialization
-    from cryptography.hazmat.primitives.asymmetric import ed25519
+    from cryptography.hazmat.primitives.asymmetric import ed25519, rsa
 
     model, _, _ = saved(tmp_path, "numbers")
     for name in ("own", "other"):
@@ -206,11 +206,25 @@ def test_signature_fits_until_a_number_changes(run, tmp_path):
     assert run("verify", model, "--key", tmp_path / "other.pub")[0] == 3
     model.write_text(json.dumps(json.loads(model.read_text()), indent=4))  # another layout is the same document
     assert run("verify", model)[0] == 0
+    kept = model.read_text()
+    for name, value in (("by", "Mallory"), ("date", "2020-01-01T00:00:00Z"), ("note", "approved")):
+        document = json.loads(kept)
+        document["facts"]["signatures"][0][name] = value
+        model.write_text(json.dumps(document))
+        code, out, _ = run("verify", model, "--key", tmp_path / "own.pub")
+        assert code == 3 and "NOT VALID" in out and "NOT SIGNED" in out
+    model.write_text(kept)
     document = json.loads(model.read_text())
     document["intercept"] += 1e-9
     model.write_text(json.dumps(document))
     code, out, _ = run("verify", model)
     assert code == 3 and out.startswith("NOT VALID: signed by A. Smith")
+    assert run(*signing[:3], " ", *signing[4:])[0] == 2
+    rsa_key = rsa.generate_private_key(public_exponent=65537, key_size=2048).public_key()
+    (tmp_path / "rsa.pub").write_bytes(rsa_key.public_bytes(*public))
+    for key, words in (("rsa.pub", "key of another kind"), ("own.pem", "no public key")):
+        code, _, err = run("verify", model, "--key", tmp_path / key)
+        assert code == 2 and words in err
     (tmp_path / "own.pem").write_text("no key")
     code, _, err = run(*signing)
     assert code == 2 and "is no private key" in err

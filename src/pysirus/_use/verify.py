@@ -3,8 +3,9 @@
 Data, settings, version and file are told apart: marks of the training rows, parameters, versions of programs, and what
 the new fit, which has the same data and settings, gives for everything else.
 
-What is signed is a document without its signatures, as JSON of sorted keys: how the file is laid out does not matter,
-every number in it does. Ed25519, by the package ``cryptography``.
+What is signed is a document without its signatures, and who signs, when and why, as JSON of sorted keys: how the file
+is laid out does not matter, every number in it does, and nobody can put another name or date to a signature. Ed25519,
+by the package ``cryptography``.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from numpy.typing import NDArray
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._text.format import one_line
+from pysirus._text.message import Parameter
 
 LEFT_OUT = (
     "versions",
@@ -259,7 +261,7 @@ class Signed(NamedTuple):
     def __str__(self) -> str:
         note = f" ({one_line(self.note)})" if self.note else ""
         who = f"signed by {one_line(self.by)} on {one_line(self.date)}{note}, key {self.public_key}"
-        return who if self.fits else f"NOT VALID: {who}; the file was changed after it was signed"
+        return who if self.fits else f"NOT VALID: {who}; the file or the signature was changed after it was signed"
 
 
 def _library() -> Any:
@@ -271,15 +273,19 @@ def _library() -> Any:
     return serialization, ed25519
 
 
-def signed_bytes(document: Mapping[str, Any]) -> bytes:
-    """What is signed of a document."""
+def signed_bytes(document: Mapping[str, Any], own: Mapping[str, Any]) -> bytes:
+    """What is signed of a document, and of the signature itself: name, date, key and note."""
     facts = {name: value for name, value in document["facts"].items() if name != "signatures"}
-    return json.dumps({**document, "facts": facts}, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
+    told = {name: own.get(name) for name in ("by", "date", "public_key", "note")}
+    whole = {"model": {**document, "facts": facts}, "signed": told}
+    return json.dumps(whole, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
 
 
 def sign(document: Mapping[str, Any], key_file: Path, *, by: str, date: str, note: str | None = None) -> dict[str, Any]:
     """The document with one more signature."""
     serialization, ed25519 = _library()
+    if not by.strip():
+        raise ParameterError(f"{Parameter('by')} is empty: say who signs.")
     try:
         key = serialization.load_pem_private_key(key_file.read_bytes(), password=None)
     except (ValueError, TypeError) as error:
@@ -290,13 +296,9 @@ def sign(document: Mapping[str, Any], key_file: Path, *, by: str, date: str, not
     if not isinstance(key, ed25519.Ed25519PrivateKey):
         raise ParameterError(f"'{key_file}' is a key of another kind; signatures take Ed25519.")
     raw = serialization.Encoding.Raw, serialization.PublicFormat.Raw
-    own = {
-        "by": by,
-        "date": date,
-        "public_key": base64.b64encode(key.public_key().public_bytes(*raw)).decode(),
-        "signature": base64.b64encode(key.sign(signed_bytes(document))).decode(),
-        **({} if note is None else {"note": note}),
-    }
+    public = base64.b64encode(key.public_key().public_bytes(*raw)).decode()
+    own = {"by": by, "date": date, "public_key": public, **({} if note is None else {"note": note})}
+    own["signature"] = base64.b64encode(key.sign(signed_bytes(document, own))).decode()
     facts = document["facts"]
     return {**document, "facts": {**facts, "signatures": [*facts.get("signatures", ()), own]}}
 
@@ -313,7 +315,7 @@ def signatures(document: Mapping[str, Any]) -> list[Signed]:
     for own in found:
         try:
             key = ed25519.Ed25519PublicKey.from_public_bytes(base64.b64decode(own["public_key"]))
-            key.verify(base64.b64decode(own["signature"]), signed_bytes(document))
+            key.verify(base64.b64decode(own["signature"]), signed_bytes(document, own))
             fits = True
         except (InvalidSignature, ValueError):
             fits = False
@@ -323,11 +325,14 @@ def signatures(document: Mapping[str, Any]) -> list[Signed]:
 
 def public_key_of(key_file: Path) -> str:
     """The public key in a PEM file, in base64, as signatures name it."""
-    serialization, _ = _library()
+    serialization, ed25519 = _library()
     content = key_file.read_bytes()
     try:
         key: Any = serialization.load_pem_public_key(content)
     except ValueError as error:
-        raise ParameterError(f"'{key_file}' is no public key in PEM form.") from error
+        wish = f"Make it from a private one with: openssl pkey -in {key_file.name} -pubout"
+        raise ParameterError(f"'{key_file}' is no public key in PEM form. {wish}") from error
+    if not isinstance(key, ed25519.Ed25519PublicKey):
+        raise ParameterError(f"'{key_file}' is a key of another kind; signatures take Ed25519.")
     raw = serialization.Encoding.Raw, serialization.PublicFormat.Raw
     return base64.b64encode(key.public_bytes(*raw)).decode()
