@@ -334,8 +334,8 @@ def _check_sums(rows: list[dict[str, Any]], model: Model) -> None:
         row["part"] = ROWS_OF
         if mark and mark != sums_mark(model):
             raise DataError(
-                "The sums are of another model, or of this one before it was changed. Make them with the query that "
-                "`pysirus monitor --sql` prints for this model."
+                "The sums are of another model, or of this one before it was changed. Make them with the query "
+                "that the format monitor of exports writes for this model."
             )
     known = model.family.classes
     wanted = f"other than {known[0]!r} and {known[-1]!r}" if known else "that is not finite, or out of range"

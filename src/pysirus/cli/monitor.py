@@ -70,10 +70,10 @@ def monitor(
 
     rules: Any = model_of(load_model(model))
     if sql:
-        from pysirus.cli._truth import Truth
+        from pysirus.cli._predict import Truth
 
         own = weights if rules.family.has_hazard or target is None else Truth(target, weights).of(rules).weights
-        given = {"table": table, "dialect": dialect, "target": target, "weights": own, "time": time}
+        given: dict[str, Any] = {"table": table, "dialect": dialect, "target": target, "weights": own, "time": time}
         given |= {"math_functions": True} if math_functions else {}
         print_data(rules.export("monitor", **{name: value for name, value in given.items() if value is not None}))
         return

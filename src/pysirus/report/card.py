@@ -24,7 +24,7 @@ from pysirus._model.row_sums import LEAST_ROWS
 from pysirus._parameters import ParameterError
 from pysirus._runtime.output import DOCUMENT, check_output, write_text
 from pysirus._text.format import format_date, format_label, format_number, format_percent, one_line
-from pysirus._text.message import say
+from pysirus._text.message import say, setting
 from pysirus._use.edit import trail_lines
 from pysirus._use.groups import GroupMetrics
 from pysirus.export.lists import escape_markdown, to_html, to_markdown
@@ -385,9 +385,9 @@ def _few_rows(model: Model) -> Iterator[Block]:
     few = [i for i, own in sides.items() if any(n is not None and n < LEAST_ROWS for n in own)]
     if few:
         which = f"rule {few[0]}" if len(few) == 1 else f"rules {', '.join(map(str, few))}"
-        yield (
+        yield say(
             f"Outputs of {which} are of fewer than {LEAST_ROWS} training rows, so that they tell what came true of "
-            f"these rows. min_samples_leaf={LEAST_ROWS} keeps such rules out of a list."
+            f"these rows. {setting('min_samples_leaf', LEAST_ROWS)} keeps such rules out of a list."
         )
 
 
