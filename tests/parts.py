@@ -9,6 +9,7 @@ from in_memory import MemoryRows
 from pysirus import SirusClassifier, SirusRegressor
 from pysirus._forest import forest
 from pysirus._learn import grow
+from pysirus.engine.door import RowsInParts
 from pysirus.engine.parts import EngineOptions, Part
 
 
@@ -87,7 +88,14 @@ def fit_parts(estimator, frame, y, weights=None, limits=(), options=None):
         Part(i, f"part {i}", frame.iloc[a:b], y.iloc[a:b], None if weights is None else weights[a:b])
         for i, (a, b) in enumerate(ends)
     ]
-    return estimator._fit_parts(MemoryRows(parts), "y", options or EngineOptions())
+    return fit_rows(estimator, MemoryRows(parts), options)
+
+
+def fit_rows(estimator, rows, options=None, target="y"):
+    """Fit an estimator to rows in parts."""
+    settings = estimator._settings()
+    estimator._fit_rows(RowsInParts(rows, target, options or EngineOptions(), estimator._reader(settings)), settings)
+    return estimator
 
 
 def assert_equal_tuning(found, expected):

@@ -7,7 +7,7 @@ from typing import Any
 
 from pysirus._families.target import IN_MEMORY
 from pysirus._text.message import say
-from pysirus.estimators import dask as _dask  # noqa: F401  # a missing Dask is said here
+from pysirus.engine.backends import dask as _dask  # noqa: F401  # a missing Dask is said here
 from pysirus.estimators.classifier import SirusClassifier, SirusClassifierCV
 from pysirus.estimators.regressor import SirusRegressor, SirusRegressorCV
 

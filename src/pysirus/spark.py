@@ -9,7 +9,7 @@ from typing import Any
 from pysirus._families.target import IN_MEMORY
 from pysirus._text.message import say
 from pysirus.estimators import classifier, regressor
-from pysirus.estimators.spark import check_frame, transform
+from pysirus.estimators.door import check_frame, transform
 
 __all__ = ["SirusClassifier", "SirusClassifierCV", "SirusRegressor", "SirusRegressorCV", "transform"]
 

@@ -361,7 +361,7 @@ def test_a_lost_worker_changes_nothing(cluster, client, monkeypatch):
 
     monkeypatch.setattr(DaskShards, "map_reduce", watched)
     monkeypatch.setattr(
-        "pysirus.estimators.dask.OPTIONS", EngineOptions(sum_bytes=1)
+        "pysirus.engine.backends.dask.OPTIONS", EngineOptions(sum_bytes=1)
     )  # blocks of 64 trees: eight levels to ask for
     killer = threading.Thread(target=kill, daemon=True)
     killer.start()

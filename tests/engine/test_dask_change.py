@@ -87,7 +87,7 @@ def drifting(kind, change, number):
 @pytest.fixture(autouse=True)
 def small_tallies(monkeypatch):
     # so that quantiles take a pass of their own
-    monkeypatch.setattr("pysirus.estimators.dask.tally_of_bytes", lambda *_: 1024)
+    monkeypatch.setattr("pysirus.engine.backends.dask.tally_of_bytes", lambda *_: 1024)
 
 
 @pytest.mark.parametrize("kind", ESTIMATORS)

@@ -26,7 +26,7 @@ import pytest
 from pysirus import DataError, SirusClassifier, SirusClassifierCV, SirusRegressor, SirusRegressorCV, SirusSurvival
 from pysirus._data.elsewhere import is_elsewhere
 from pysirus._parameters import ParameterError
-from pysirus.engine.door import Reading, opened
+from pysirus.engine.backends.streams import Reading, opened
 from sampled import FULL, in_turns
 
 FAST = {"n_trees": 200, "random_state": 0}
@@ -140,7 +140,7 @@ def test_every_source_gives_the_model_of_memory(source, family, manner, tmp_path
     estimator, target = estimator_of(family, manner)
     name, *batched = source.split(", ")
     if batched:
-        monkeypatch.setattr("pysirus.engine.door.TABLE_SHARE", 1 << 40)  # nothing fits
+        monkeypatch.setattr("pysirus.engine.backends.streams.TABLE_SHARE", 1 << 40)  # nothing fits
     expected, warned = of_memory(family, manner)
     assert heard(estimator, SOURCES[name](one_target(rows(), target), tmp_path), target, scratch=tmp_path) == warned
     assert _saved(estimator, tmp_path / "found.json").read_text(encoding="utf-8") == expected
@@ -153,7 +153,7 @@ def _saved(model: Any, path: Path) -> Path:
 
 @pytest.mark.parametrize("source", ["parquet", "query", "lazy frame", "dataset", "reader"])
 def test_rows_beyond_the_memory_are_read_in_batches(source, tmp_path, monkeypatch):
-    monkeypatch.setattr("pysirus.engine.door.TABLE_SHARE", 1 << 40)  # nothing fits
+    monkeypatch.setattr("pysirus.engine.backends.streams.TABLE_SHARE", 1 << 40)  # nothing fits
     estimator, target = estimator_of("numbers", "plain")
     frame = one_target(rows(), target)
     expected = document(estimator.fit(frame.drop(columns=target), frame[target]), tmp_path / "expected.json")
@@ -298,6 +298,6 @@ def test_queries_that_fail_are_told_in_one_sentence(databases, run, tmp_path):
 
 
 def test_a_password_is_not_shown():
-    from pysirus.engine.backends.query import _shown
+    from pysirus.engine.backends.streams import _shown
 
     assert _shown("postgresql://me:secret@host/db") == "postgresql://host/db"

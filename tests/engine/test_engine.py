@@ -14,16 +14,12 @@ import pytest
 
 import warm
 from in_memory import MemoryRows
-from parts import KINDS, assert_equal_models, make_frame, response_of, write_files
+from parts import KINDS, assert_equal_models, fit_rows, make_frame, response_of, write_files
 from pysirus import SirusClassifier, SirusRegressor
 from pysirus._data.column import DataError
 from pysirus._parameters import ParameterError
 from pysirus.engine.parts import EngineOptions, Part
 from sampled import in_turns
-
-
-def fit_rows(estimator, rows, target, options=None):
-    return estimator._fit_parts(rows, target, options or EngineOptions())
 
 
 def parts_of(frame, y, weights, limits):
@@ -45,7 +41,7 @@ def test_parts_give_the_model_of_memory(kind, limits):
     estimator, y, weights = response_of(kind, y, rng)
     options = {"n_trees": 300, "random_state": 5, "n_rules": 12}
     expected = estimator(**options).fit(frame, y, sample_weight=weights)
-    found = fit_rows(estimator(**options), MemoryRows(parts_of(frame, y, weights, limits)), "y")
+    found = fit_rows(estimator(**options), MemoryRows(parts_of(frame, y, weights, limits)))
     assert len(expected.rules_) > 5
     assert_equal_models(found.model_, expected.model_)
 
@@ -63,7 +59,7 @@ def test_class_weights(class_weight, weighted):
         return
     options = {"n_trees": 200, "random_state": 1, "class_weight": class_weight}
     expected = SirusClassifier(**options).fit(frame, y, sample_weight=weights)
-    found = fit_rows(SirusClassifier(**options), MemoryRows(parts_of(frame, y, weights, [100, 500])), "y")
+    found = fit_rows(SirusClassifier(**options), MemoryRows(parts_of(frame, y, weights, [100, 500])))
     assert_equal_models(found.model_, expected.model_)
 
 
@@ -74,7 +70,7 @@ def test_small_tallies_and_many_passes_change_nothing(depth):
     options = {"n_trees": "auto", "random_state": 2, "max_depth": depth, "alpha": 0.3}
     expected = SirusRegressor(**options).fit(frame, y)
     engine = EngineOptions(tally=64, sum_bytes=1)
-    found = fit_rows(SirusRegressor(**options), MemoryRows(parts_of(frame, y, None, [7, 1500, 2999])), "y", engine)
+    found = fit_rows(SirusRegressor(**options), MemoryRows(parts_of(frame, y, None, [7, 1500, 2999])), engine)
     assert_equal_models(found.model_, expected.model_)
 
 
@@ -82,7 +78,7 @@ def test_cuts_from_one_pass_say_how_near_they_are():
     frame, y, _ = make_frame(3000)
     y = pd.Series(y, name="y")
     rows = MemoryRows(parts_of(frame, y, None, [1500]))
-    model = fit_rows(SirusRegressor(n_trees=100, random_state=2), rows, "y", EngineOptions(exact=False, tally=64))
+    model = fit_rows(SirusRegressor(n_trees=100, random_state=2), rows, EngineOptions(exact=False, tally=64))
     assert 0 < model.model_.facts["quantile_error"] < 0.1
 
 
@@ -95,7 +91,7 @@ def test_a_part_without_a_known_value_may_be_text():
     parts = parts_of(frame, y, None, [200])
     nothing = frame.iloc[200:].assign(holes=pd.Series([None] * 100, dtype="str", index=frame.index[200:]))
     rows = MemoryRows([parts[0], Part(1, "partition 1", nothing, y[200:])])
-    found = fit_rows(SirusRegressor(n_trees=50, random_state=0), rows, "y")
+    found = fit_rows(SirusRegressor(n_trees=50, random_state=0), rows)
     assert_equal_models(found.model_, expected.model_)
 
 
@@ -103,17 +99,17 @@ def test_the_range_of_the_response_is_judged_over_all_parts():
     frame = pd.DataFrame({"x": np.arange(100.0)})
     y = pd.Series(np.append(np.arange(50) * 1e-150, np.arange(50.0)), name="y")
     expected = SirusRegressor(n_trees=50, random_state=0).fit(frame, y)
-    found = fit_rows(SirusRegressor(n_trees=50, random_state=0), MemoryRows(parts_of(frame, y, None, [50])), "y")
+    found = fit_rows(SirusRegressor(n_trees=50, random_state=0), MemoryRows(parts_of(frame, y, None, [50])))
     assert_equal_models(found.model_, expected.model_)
     with pytest.raises(DataError, match="squares overflow or vanish"):
-        fit_rows(SirusRegressor(), MemoryRows(parts_of(frame, y * 1e-200, None, [50])), "y")
+        fit_rows(SirusRegressor(), MemoryRows(parts_of(frame, y * 1e-200, None, [50])))
 
 
 def test_one_row_that_weighs_something_is_one_row():
     frame, y = pd.DataFrame({"x": [1.0, 2.0]}), pd.Series([3.0, 4.0], name="y")
     for parts in (parts_of(frame, y, np.array([0.0, 1.0]), [1]), parts_of(frame[:1], y[:1], None, [])):
         with pytest.raises(DataError, match="minimum of 2 is required"):
-            fit_rows(SirusRegressor(), MemoryRows(parts), "y")
+            fit_rows(SirusRegressor(), MemoryRows(parts))
 
 
 @pytest.mark.parametrize("kind", ["numbers weighted", "two weighted"])
@@ -125,12 +121,12 @@ def test_rows_of_no_weight_may_hold_anything(kind):
     frame.loc[weights == 0, "wide"] = np.inf
     answers[weights == 0] = None
     rows = MemoryRows(parts_of(frame, answers, weights, [100, 150]))
-    found = fit_rows(estimator(n_trees=200, random_state=0), rows, "y")
+    found = fit_rows(estimator(n_trees=200, random_state=0), rows)
     assert_equal_models(found.model_, expected.model_)
     row = np.flatnonzero(weights[150:])[2]
     frame.loc[row + 150, "narrow"] = np.inf
     with pytest.raises(DataError, match=rf"^partition 2: Column 'narrow' .* in row {row}\."):
-        fit_rows(estimator(), MemoryRows(parts_of(frame, answers, weights, [100, 150])), "y")
+        fit_rows(estimator(), MemoryRows(parts_of(frame, answers, weights, [100, 150])))
 
 
 def test_labels_of_two_types_in_two_parts():
@@ -139,7 +135,7 @@ def test_labels_of_two_types_in_two_parts():
     for other in (np.where(y > 0, "1", "0"), y > 0):
         mixed = MemoryRows([parts[0], Part(1, "partition 1", frame[20:], pd.Series(other)[20:])])
         with pytest.raises(DataError, match="y mixes types"):
-            fit_rows(SirusClassifier(), mixed, "y")
+            fit_rows(SirusClassifier(), mixed)
 
 
 # ------------------------------------------------------------------------------------------------------------ files
@@ -261,10 +257,10 @@ def test_parts_of_different_kinds_are_named():
     parts = parts_of(frame, y, None, [20, 40])
     other = frame.iloc[20:40].assign(wide=list("ab") * 10)
     with pytest.raises(DataError, match=r"partition 0 and partition 1 .*'wide'"):
-        fit_rows(SirusRegressor(), MemoryRows([parts[0], Part(1, "partition 1", other, y[20:40]), parts[2]]), "y")
+        fit_rows(SirusRegressor(), MemoryRows([parts[0], Part(1, "partition 1", other, y[20:40]), parts[2]]))
     with pytest.raises(DataError, match="different columns"):
         fewer = Part(1, "partition 1", frame.iloc[20:40].drop(columns="few"), y[20:40])
-        fit_rows(SirusRegressor(), MemoryRows([parts[0], fewer]), "y")
+        fit_rows(SirusRegressor(), MemoryRows([parts[0], fewer]))
 
 
 def test_labels_are_judged_together():
@@ -272,16 +268,16 @@ def test_labels_are_judged_together():
     y = pd.Series(np.arange(60.0), name="y")
     frame = pd.DataFrame({"x": ["1"] * 20 + ["2"] * 20 + ["a", "b", "c", "d"] * 5})
     expected = SirusRegressor(n_trees=50, random_state=0).fit(frame, y)
-    found = fit_rows(SirusRegressor(n_trees=50, random_state=0), MemoryRows(parts_of(frame, y, None, [20, 40])), "y")
+    found = fit_rows(SirusRegressor(n_trees=50, random_state=0), MemoryRows(parts_of(frame, y, None, [20, 40])))
     assert_equal_models(found.model_, expected.model_)
     numbers = frame.assign(x=["1", "2", "3"] * 20)
     for n_parts in ([], [20, 40]):
         with pytest.raises(DataError, match="numbers written as text"):
-            fit_rows(SirusRegressor(), MemoryRows(parts_of(numbers, y, None, n_parts)), "y")
+            fit_rows(SirusRegressor(), MemoryRows(parts_of(numbers, y, None, n_parts)))
     many = frame.assign(x=[f"level {i}" for i in range(60)])
     with pytest.raises(DataError, match="300 categories; at most 255"):
         table = pd.concat([many.assign(x=many.x + str(k)) for k in range(5)], ignore_index=True)
-        fit_rows(SirusRegressor(), MemoryRows(parts_of(table, pd.concat([y] * 5), None, [])), "y")
+        fit_rows(SirusRegressor(), MemoryRows(parts_of(table, pd.concat([y] * 5), None, [])))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="sends SIGINT")

@@ -17,17 +17,20 @@ from pysirus._data.table import Table, read_table
 from pysirus._families.responses import ClassResponse, IntegerRows, NumberResponse
 from pysirus._runtime.sums import group_sums, product_sums
 from pysirus.cli._streams import as_typed
-from pysirus.engine.columns import cuts_of_columns, merge_summaries, quantile_error, summarise_columns
-from pysirus.engine.summary import tally_of
-from pysirus.engine.zoom import (
+from pysirus.engine.columns import (
+    cuts_of_columns,
     has_quantiles,
+    merge_summaries,
     narrowed,
     needs_zoom,
     neighbourhoods,
+    quantile_error,
     refine,
+    summarise_columns,
     summary_near,
     zoom_columns,
 )
+from pysirus.engine.summary import tally_of
 from sampled import FULL
 
 LEVELS = ["a", "b", "c", "d", "e", "f"]

@@ -12,7 +12,7 @@ import pytest
 import warm
 from pysirus import DataError, SirusClassifier, SirusRegressor
 from pysirus._parameters import ParameterError
-from pysirus.engine.backends import scratch as scratch_file
+from pysirus.engine.backends import files as scratch_file
 
 
 def table_of(n_rows=3000, seed=0):

@@ -11,6 +11,7 @@ from parts import (
     assert_equal_tuning,
     draw_at_most,
     fit_parts,
+    fit_rows,
     make_frame,
     response_of,
     write_files,
@@ -18,7 +19,7 @@ from parts import (
 from pysirus import SirusClassifier, SirusClassifierCV, SirusRegressor, SirusRegressorCV
 from pysirus._learn.training import Extremes
 from pysirus._parameters import ParameterError
-from pysirus.engine.parts import EngineOptions, Part
+from pysirus.engine.parts import Part
 from sampled import FULL, in_turns
 
 pytestmark = pytest.mark.filterwarnings("ignore:Nothing was learned", "ignore:No rule of the full data")
@@ -120,7 +121,7 @@ def passes(estimator, cut=None, **options):
     frame = pd.DataFrame(rng.normal(size=(600, 3)), columns=list("abc"))
     y = pd.Series(frame["a"] + (frame["b"] > 0.3) + 0.5 * frame["c"] + 0.1 * rng.normal(size=600), name="y")
     rows = CountedRows([Part(0, "all rows", frame, y if cut is None else y > cut)])
-    model = estimator(**{**SMALL, **options})._fit_parts(rows, "y", EngineOptions())
+    model = fit_rows(estimator(**{**SMALL, **options}), rows)
     return rows.count, model.n_stages_
 
 

@@ -18,6 +18,7 @@ from parts import (
     assert_equal_tuning,
     draw_at_most,
     fit_parts,
+    fit_rows,
     make_frame,
     response_of,
     write_files,
@@ -27,8 +28,7 @@ from pysirus._parameters import ParameterError
 from pysirus._runtime.console import Cancelled, cancellable_pool, check_cancelled
 from pysirus.engine.lockstep import run_lockstep
 from pysirus.engine.parts import EngineOptions, Part
-from pysirus.engine.shard import NodeSums
-from pysirus.engine.views import MappedQuery
+from pysirus.engine.shard import MappedQuery, NodeSums
 from sampled import FULL, in_turns
 
 pytestmark = pytest.mark.filterwarnings("ignore:Nothing was learned", "ignore:No rule of the full data")
@@ -209,7 +209,7 @@ def passes(options, n_rows=2400, tally=1 << 10, estimator=SirusRegressorCV, give
     frame = pd.DataFrame(rng.normal(size=(n_rows, 3)), columns=list("abc"))
     y = pd.Series((frame["a"] > 0) + (frame["b"] > 0.3) + 0.1 * rng.normal(size=n_rows), name="y")
     rows = CountedRows([Part(0, "all rows", frame, y)])
-    estimator(**{**given, **options})._fit_parts(rows, "y", EngineOptions(tally=tally))
+    fit_rows(estimator(**{**given, **options}), rows, EngineOptions(tally=tally))
     return rows.count
 
 
@@ -257,7 +257,7 @@ def test_quantiles_of_folds_that_are_far_from_those_of_all_rows_cost_two_passes_
     expected = SirusRegressorCV(**SMALL).fit(frame, y, groups=groups)
     rows = CountedRows([Part(0, "all rows", frame, y, None, groups)])
     rows.grouped = True
-    found = SirusRegressorCV(**SMALL)._fit_parts(rows, "y", EngineOptions(tally=1 << 10))
+    found = fit_rows(SirusRegressorCV(**SMALL), rows, EngineOptions(tally=1 << 10))
     assert_equal_tuning(found, expected)
     assert rows.count["columns"] == 6 + 2  # the columns of folds again, then their quantiles
 

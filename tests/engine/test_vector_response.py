@@ -13,7 +13,7 @@ from pysirus._families.responses import IntegerRows, NumberResponse, VectorRespo
 from pysirus._forest.forest import Forest, Recipe
 from pysirus._terms.rule import rules_of
 from pysirus._weights.moments import moment_sums, rule_moments, rule_tables
-from pysirus.engine.backends.scratch import Scratch
+from pysirus.engine.backends.files import Scratch
 from pysirus.engine.shard import RuleMoments, Shard, ShardForest
 
 

@@ -12,11 +12,11 @@ import numpy as np
 import pytest
 
 from in_memory import MemoryRows
+from parts import fit_rows
 from pysirus import SirusClassifier, SirusRegressor, SirusRegressorCV, SirusSurvival
 from pysirus._forest import gpu_platform
 from pysirus._forest.gpu_platform import TEST_PLATFORM, DeviceError, Work, choose_device
 from pysirus._parameters import ParameterError
-from pysirus.engine.parts import EngineOptions
 from survival_table import target
 
 RNG = np.random.default_rng(2)
@@ -165,7 +165,7 @@ def test_rows_that_do_not_stay_on_the_card_are_sent_again(monkeypatch: pytest.Mo
 
 def test_rows_on_other_machines_refuse_a_card() -> None:
     with pytest.raises(ParameterError, match="device must be 'cpu' or 'auto' for Dask and Spark, got 'gpu'"):
-        SirusRegressor(device="gpu")._fit_parts(MemoryRows([]), "y", EngineOptions())
+        fit_rows(SirusRegressor(device="gpu"), MemoryRows([]))
 
 
 def test_choosing_imports_no_jax() -> None:

@@ -72,8 +72,7 @@ class Queries:
     @contextmanager
     def failing(self, kind: str, k: int) -> Iterator[None]:
         """The k-th query that a part is asked raises an error, as a lost worker would."""
-        from pysirus.engine.backends.files import FileRows
-        from pysirus.engine.backends.scratch import Scratch
+        from pysirus.engine.backends.files import FileRows, Scratch
 
         self.count, self.fired = 0, False
         originals = [(kind_, name, getattr(kind_, name)) for kind_ in (FileRows, Scratch) for name in self._asks(kind_)]

@@ -406,7 +406,7 @@ def make_estimator(
 def queried(table: str, sql: str | None) -> str:
     """The table, or a file with what a query of it answers; its rows are read once, and never all in memory."""
     from pysirus._data.column import DataError
-    from pysirus.engine.backends.query import is_database
+    from pysirus.engine.backends.streams import is_database
 
     if sql is None:
         if is_database(table):
@@ -418,7 +418,7 @@ def queried(table: str, sql: str | None) -> str:
     import pyarrow.parquet as pq
 
     from pysirus._data.frame import check_names
-    from pysirus.engine.backends.query import run_query
+    from pysirus.engine.backends.streams import run_query
 
     folder = tempfile.TemporaryDirectory(prefix="pysirus-")
     atexit.register(folder.cleanup)

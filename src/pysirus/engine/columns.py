@@ -14,12 +14,15 @@ Without the loop the cuts are near, and `quantile_error` says how near.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus import _core
 from pysirus._bins.cuts import (
     Cuts,
     NumericCuts,
@@ -28,6 +31,7 @@ from pysirus._bins.cuts import (
     level_cuts,
     order_levels,
     quantile_cuts,
+    quantile_targets,
     value_cuts,
     with_sizes,
 )
@@ -35,8 +39,8 @@ from pysirus._data.column import Column, DataError
 from pysirus._data.problems import reason, say_ids
 from pysirus._data.table import Table
 from pysirus._families.responses import IntegerRows, Response
-from pysirus.engine.summary import BUDGET, LEAST_BUDGET, ColumnSummary, summary_of
-from pysirus.engine.zoom import is_open, targets_of
+from pysirus._runtime.console import check_cancelled
+from pysirus.engine.summary import BUDGET, LEAST_BUDGET, ColumnSummary, Window, summary_of, tally_of
 
 
 def summarise_columns(table: Table, response: Response, *, budget: int = BUDGET) -> tuple[ColumnSummary, ...]:
@@ -152,3 +156,228 @@ def why_id(summary: ColumnSummary) -> str | None:
 def warn_of_ids(summaries: Sequence[ColumnSummary]) -> None:
     """Warn once of all columns that are likely ids."""
     say_ids([(own.name, why) for own in summaries if (why := why_id(own)) is not None])
+
+
+# ----------------------------------------------------------------------------------------------------------------- zoom
+
+# Summaries of columns in, where to look once more out; what was seen there makes their quantiles exact.
+#
+# A tally of very many values knows a quantile only to lie between two of them. One more pass looks at what is between
+# them alone. Rows that a fold learns from have quantiles near those of all rows, which are known by then: there they
+# are looked for at once, without a tally of all values.
+
+
+FEW = 1 << 10  # distinct values of a column that any tally has room for
+MARGIN = 6 * (0.9 * 0.1) ** 0.5  # around a quantile of all rows, in sqrt(n q (1 - q)) of them
+
+
+@dataclass(frozen=True)
+class ColumnZoom:
+    """Where to look once more: disjoint closed intervals of the values of one column, rising."""
+
+    index: int
+    lows: NDArray[Any]
+    highs: NDArray[Any]
+    budget: int  # of each interval
+
+    def within(self, budget: int) -> ColumnZoom:
+        """The same, for sets of rows whose tallies have this budget: ample, for a pass costs more than room."""
+        return replace(self, budget=max(LEAST_BUDGET, (budget << 4) // len(self.lows)))
+
+
+@dataclass(frozen=True)
+class ZoomPlan:
+    """What to ask every part in one more pass; small."""
+
+    columns: tuple[ColumnZoom, ...]
+
+    def without(self, columns: Container[int]) -> ZoomPlan:
+        """The same but for some columns."""
+        return ZoomPlan(tuple(zoom for zoom in self.columns if zoom.index not in columns))
+
+
+@dataclass(frozen=True)
+class ZoomAnswer:
+    """What a part answers to a plan: its windows, column by column; ``a + b`` is the answer of both."""
+
+    columns: tuple[tuple[Window, ...], ...]
+
+    def __add__(self, other: ZoomAnswer) -> ZoomAnswer:
+        return ZoomAnswer(
+            tuple(tuple(x + y for x, y in zip(mine, theirs)) for mine, theirs in zip(self.columns, other.columns))
+        )
+
+
+@dataclass(frozen=True)
+class Targets:
+    """The two order statistics of each quantile, and the window that holds them."""
+
+    window: NDArray[np.intp]
+    low: NDArray[np.int64]  # counted from the first value of the window
+    high: NDArray[np.int64]
+    share: NDArray[np.float64]
+
+
+def _find_targets(summary: ColumnSummary, n_bins: int) -> Targets | None:
+    """Where the order statistics are; None where they are not in the windows."""
+    low, high, share = quantile_targets(summary.known.weight, summary.known.virtual_rows, n_bins)
+    windows = summary.all_windows()
+    below = np.array([window.below for window in windows])
+    weight = np.array([window.tally.weight for window in windows])
+    window = np.searchsorted(below, low, side="right") - 1
+    if (window < 0).any() or (high >= (below + weight)[window]).any():
+        return None
+    return Targets(window, low - below[window], high - below[window], share)
+
+
+def targets_of(summary: ColumnSummary, n_bins: int) -> Targets:
+    """Where the order statistics are."""
+    found = _find_targets(summary, n_bins)
+    if found is None:
+        raise ValueError(
+            f"Column '{summary.name}' was zoomed at the quantiles of another number of bins than {n_bins}."
+        )
+    return found
+
+
+def is_open(summary: ColumnSummary, discrete_limit: int) -> bool:
+    """Whether the quantiles of a column are wanted and not known."""
+    return summary.kind == "numeric" and not summary.exact_windows() and summary.tally.exceeds(discrete_limit)
+
+
+def _disjoint(low: NDArray[Any], high: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Intervals by rising lows; those that overlap become one."""
+    new = np.append(True, low[1:] > np.maximum.accumulate(high)[:-1])
+    return low[new], np.maximum.reduceat(high, np.flatnonzero(new))
+
+
+def _brackets(summary: ColumnSummary, n_bins: int) -> tuple[NDArray[Any], NDArray[Any]]:
+    """The values between which each quantile surely is."""
+    targets, windows = targets_of(summary, n_bins), summary.all_windows()
+    lows, highs = [], []
+    for k, window in enumerate(windows):
+        here = targets.window == k
+        lows.append(window.tally.values[window.tally.brackets(targets.low[here])[0]])
+        highs.append(window.tally.values[window.tally.brackets(targets.high[here])[1]])
+    return np.concatenate(lows), np.concatenate(highs)
+
+
+def _column_zoom(index: int, sets: Sequence[ColumnSummary], n_bins: int) -> ColumnZoom:
+    """Where each quantile may be in some set of rows: one interval for all of them, for their quantiles are near."""
+    lows, highs = zip(*(_brackets(summary, n_bins) for summary in sets))
+    low, high = _disjoint(np.minimum.reduce(lows), np.maximum.reduce(highs))
+    # ample, for a pass costs more than room, and more with each pass, so that there is an end to them
+    budget = max(summary.tally.budget << (summary.zooms + 3) for summary in sets) // len(low)
+    return ColumnZoom(index, low, high, max(LEAST_BUDGET, budget))
+
+
+def needs_zoom(sets: Sequence[Sequence[ColumnSummary]], n_bins: int, discrete_limit: int) -> ZoomPlan | None:
+    """What one more pass over the parts should look at, for some sets of rows; None when all cuts are known."""
+    columns = []
+    for i, column in enumerate(zip(*sets)):
+        if wanted := [summary for summary in column if is_open(summary, discrete_limit)]:
+            columns.append(_column_zoom(i, wanted, n_bins))
+    return ZoomPlan(tuple(columns)) if columns else None
+
+
+def _zoom_column(column: Column, rows: IntegerRows, zoom: ColumnZoom) -> tuple[Window, ...]:
+    check_cancelled()
+    dtype, n_windows = zoom.lows.dtype, len(zoom.lows)
+    if not column.is_numeric:  # nothing but missing values
+        nothing = tally_of(np.zeros(0, dtype=dtype), None, zoom.budget)
+        return (Window(0, nothing),) * n_windows
+    values = np.ascontiguousarray(column.values).astype(dtype, copy=False)
+    k = np.empty(len(values), dtype=np.uint8)  # lows at or below each value; all of them for NaN
+    _core.encode(values, zoom.lows.astype(np.float64), n_windows, k)
+    inside = np.flatnonzero((values <= np.append(zoom.lows[:1], zoom.highs)[k]) & (k > 0))
+    # 2 j + 1 in window j, 2 j between the window before and it
+    groups = 2 * k.astype(np.int16)
+    groups[inside] -= 1
+    below = np.cumsum(rows.sizes(groups, 2 * n_windows + 1))[: 2 * n_windows : 2].tolist()
+    values, window = values[inside], k[inside]
+    weights = None if rows.weights is None else rows.weights[inside]
+    order = np.argsort(window, kind="stable")
+    ends = np.searchsorted(window[order], np.arange(n_windows + 1), side="right")
+    parts = (order[start:end] for start, end in pairwise(ends.tolist()))
+    return tuple(
+        Window(before, tally_of(values[part], None if weights is None else weights[part], zoom.budget))
+        for before, part in zip(below, parts)
+    )
+
+
+def zoom_columns(table: Table, response: Response, plan: ZoomPlan) -> ZoomAnswer:
+    """Answer a plan for one part."""
+    rows = IntegerRows(response)
+    return ZoomAnswer(tuple(_zoom_column(table.columns[zoom.index], rows, zoom) for zoom in plan.columns))
+
+
+def refine(summaries: Sequence[ColumnSummary], plan: ZoomPlan, answer: ZoomAnswer) -> tuple[ColumnSummary, ...]:
+    """The summaries with what a pass found; `needs_zoom` then says whether another one is needed."""
+    refined = list(summaries)
+    for zoom, windows in zip(plan.columns, answer.columns):
+        before = refined[zoom.index]
+        refined[zoom.index] = replace(before, windows=windows, zooms=before.zooms + 1)
+    return tuple(refined)
+
+
+def refine_column(
+    summaries: Sequence[ColumnSummary], zoom: ColumnZoom, answer: ZoomAnswer, n_bins: int
+) -> tuple[ColumnSummary, ...]:
+    """The same for one column, of which only what the quantiles need is kept: there may be many sets of rows."""
+    refined = list(refine(summaries, ZoomPlan((zoom,)), answer))
+    refined[zoom.index] = narrowed(refined[zoom.index], n_bins)
+    return tuple(refined)
+
+
+def narrowed(summary: ColumnSummary, n_bins: int) -> ColumnSummary:
+    """A summary, of whose windows only what the quantiles need is kept."""
+    if not summary.known.rows:
+        return summary
+    targets = targets_of(summary, n_bins)
+    windows = []
+    for k, window in enumerate(summary.all_windows()):
+        here, tally = targets.window == k, window.tally
+        if len(tally.values):
+            tally = tally.near(targets.low[here], targets.high[here])
+        windows.append(replace(window, tally=tally))
+    return replace(summary, windows=tuple(windows))
+
+
+# ------------------------------------------------------------------------------------------------ most of these rows
+
+
+def neighbourhoods(summaries: Sequence[ColumnSummary], n_bins: int, discrete_limit: int) -> ZoomPlan:
+    """Where the quantiles of most of the rows are, almost surely: around those of all of them.
+
+    Of a share f of n rows, drawn at random, n q f are below the quantile q of all, with a standard error of
+    sqrt(n q (1 - q) f (1 - f)). The margin is six of these for nine tenths of the rows, and twice as wide where rows
+    have weights, which add to it. Columns of few values are not in the plan.
+    """
+    columns = []
+    for i, summary in enumerate(summaries):
+        tally, known = summary.tally, summary.known
+        few = tally.exact and len(tally.values) <= FEW
+        if summary.kind != "numeric" or few or not tally.exceeds(discrete_limit):
+            continue
+        first, last, _ = quantile_targets(known.weight, known.virtual_rows, n_bins)
+        q = np.arange(1, n_bins) / n_bins
+        width = MARGIN if known.weight == known.rows else 2 * MARGIN
+        margin = np.ceil(width * np.sqrt(q * (1 - q) / known.rows) * known.weight).astype(np.int64)
+        before = np.minimum.accumulate((first - margin)[::-1])[::-1]  # rising, also where few rows have wide margins
+        low = tally.values[tally.brackets(np.maximum(before, 0))[0]]
+        high = tally.values[tally.brackets(np.minimum(last + margin, known.weight - 1))[1]]
+        columns.append(ColumnZoom(i, *_disjoint(low, high), tally.budget))
+    return ZoomPlan(tuple(columns))
+
+
+def summary_near(column: Column, rows: IntegerRows, zoom: ColumnZoom, budget: int) -> ColumnSummary:
+    """The summary of a column whose values are told apart in some intervals alone."""
+    numeric = replace(column, values=column.values.astype(zoom.lows.dtype, copy=False)) if column.is_numeric else column
+    summary = summary_of(numeric, rows, budget, extremes=True)
+    return replace(summary, windows=_zoom_column(column, rows, zoom.within(budget)), zooms=1)
+
+
+def has_quantiles(summary: ColumnSummary, n_bins: int, discrete_limit: int) -> bool:
+    """Whether quantiles are what the cuts are made of, and are in the windows, if only somewhere."""
+    n_values = sum(len(window.tally.values) for window in summary.windows)
+    return not summary.known.rows or (n_values > discrete_limit and _find_targets(summary, n_bins) is not None)

@@ -1,183 +1,425 @@
-"""Whatever rows come from in, a table or files out: paths, Arrow datasets and streams, database queries, lazy frames.
+"""What ``fit`` was given in, rows to learn from out, wherever they lie: one door for all of them.
 
-Rows that fit into a quarter of the memory become a table, which is learned from as any other. More rows stay in files,
-which are read in batches. A source that is no file is read once and, where it is too large, written to a Parquet file
-in the scratch folder: nothing says that a query gives its rows twice in the same order.
+The target, sample weights, groups and exposure are arrays beside a table in memory, or names of its columns. Rows in
+files, queries and other streams become a table or, where they are many, stay in files; those on Dask and Spark stay
+where they are. Whatever they are, they are put into bins, and dealt into folds, by the methods of `TrainingRows`.
 """
 
 from __future__ import annotations
 
 import os
-import tempfile
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field
-from itertools import chain
-from pathlib import Path
-from typing import Any
+import sys
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field, replace
+from functools import cached_property, partial
+from itertools import repeat
+from typing import TYPE_CHECKING, Any
 
 import narwhals as nw
+import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from pysirus._data.column import DataError
-from pysirus._data.elsewhere import FilePath, is_dataset, is_path
-from pysirus._data.frame import check_names
-from pysirus._data.marks import Marks, marks_of
-from pysirus._data.read import KnownColumns, read_file
-from pysirus.engine.backends.parquet import check_same_columns, open_source, reason, tables_in
-from pysirus.engine.backends.sources import find_files, is_csv, scan_files, state_of_csv
-from pysirus.engine.parts import width_of
+from pysirus._data.elsewhere import is_dask, is_elsewhere, is_path, is_spark
+from pysirus._data.frame import as_frame, which_count
+from pysirus._data.marks import Marks
+from pysirus._data.read import check_name
+from pysirus._data.table import Table, columns_named
+from pysirus._families.base import Family
+from pysirus._families.read import name_of, rate_name, rates_of
+from pysirus._families.responses import Response
+from pysirus._families.target import IN_MEMORY
+from pysirus._learn.grow import Settings, bin_rows
+from pysirus._learn.training import Training
+from pysirus._learn.tuning.folds import Repeated, TuningPlan, draw_folds, fit_folds
+from pysirus._learn.tuning.forward import FORWARD, Periods, forward_folds, read_times
+from pysirus._model.facts import ColumnRoles
+from pysirus._parameters import ParameterError
+from pysirus._runtime.console import warn_user
+from pysirus._text.message import Parameter, naming, setting
 
-TABLE_SHARE = 4  # a table may take this part of them: reading, bins and weights take the rest
-BATCH_BYTES = 1 << 26
-BATCH_ROWS = 1 << 10, 1 << 18  # at least, at most
-EXCEL = (".xlsx", ".xlsm")
+if TYPE_CHECKING:
+    from pysirus._data.recipe import ColumnRecipe
+    from pysirus.engine.backends.files import FileRows
+    from pysirus.engine.parts import EngineOptions, RowDataset
+    from pysirus.engine.read import PartRows
+
+MEMORY = 1 << 30  # bytes that may be taken for rows that are not in memory
+ROLES = {"y": "target", "sample_weight": "sample weights", "groups": "groups", "exposure": "exposure"}
 
 
 @dataclass(frozen=True)
-class Opened:
-    """The rows of a source: a table where they fit into memory, else files."""
+class InBatches:
+    """Files that are read in batches, however small they are."""
 
-    table: pa.Table | None
-    files: Sequence[FilePath] = ()
-
-    @property
-    def marks(self) -> Marks:
-        """How the numbers of a table were written where it was read from text, by column."""
-        return {} if self.table is None else marks_of(self.table.schema)
+    paths: Any
+    quantiles: str = "exact"  # or "sketch"
 
 
 @dataclass(frozen=True)
-class Reading:
-    """How sources are opened."""
+class Given:
+    """What ``fit`` was given."""
 
-    memory: int = 1 << 30  # bytes that may be taken
-    scratch: str | os.PathLike[str] | None = None  # the folder for what does not fit into memory
-    labels: Sequence[str] = ()  # columns of CSV files whose leading zeros count
-    text: Sequence[str] = ()  # columns of CSV files that are text
-    drop: Sequence[str] = ()  # columns that only some files may have
-    known: KnownColumns | None = field(default=None, compare=False)  # what a model knows of the columns of CSV files
+    X: Any
+    y: Any
+    sample_weight: Any = None
+    groups: Any = None
+    exposure: Any = None
+    drop: Sequence[str] = ()
+    memory: int = MEMORY
+    scratch: str | os.PathLike[str] | None = None
+    row_id: str | None = None
+    words: Mapping[str, str] = field(default_factory=dict)  # of roles, where they are not those of ROLES
 
     @property
-    def table_bytes(self) -> int:
-        """What a table may take."""
-        return self.memory // TABLE_SHARE
+    def dropped(self) -> list[str]:
+        """The columns to leave out."""
+        return [self.drop] if isinstance(self.drop, str) else list(self.drop)
+
+    @property
+    def names(self) -> dict[str, str]:
+        """The columns of X that have a role, by role."""
+        return {role: name for role in ROLES if isinstance(name := getattr(self, role), str)}
+
+    @property
+    def pair(self) -> tuple[str, ...]:
+        """The columns of times and events, where the target is named by two of them."""
+        named = isinstance(self.y, tuple) and len(self.y) == 2 and all(isinstance(name, str) for name in self.y)
+        return self.y if named else ()
+
+    @property
+    def where(self) -> str:
+        """What X is, for messages."""
+        return "a path" if is_path(self.X) else "a Spark data frame" if is_spark(self.X) else "a query or a stream"
+
+    def names_only(self) -> dict[str, str]:
+        """The columns that have a role, where nothing can lie beside the rows."""
+        for role in ROLES:
+            found = getattr(self, role)
+            if not isinstance(found, (str, type(None))) and not (role == "y" and self.pair):
+                raise ParameterError(
+                    f"{role} must be the name of a column where X is {self.where}, found "
+                    f"{type(found).__module__.split('.')[0]}.{type(found).__name__}."
+                )
+        if self.y is None:
+            raise ParameterError(f"y must be the name of the column to predict where X is {self.where}.")
+        return self.names
+
+    def split(self) -> tuple[Any, Any, Any, Any]:
+        """X, target, sample weights and groups as arrays and series: named columns are taken out of the table."""
+        names, drop = self.names, self.dropped
+        if not names and not drop and not self.pair:
+            return (self.X, *self._rates(None))
+        frame = as_frame(self.X)
+        if frame is None:
+            what, name = [*names.items(), *(("y", own) for own in self.pair), *(("drop", own) for own in drop)][0]
+            raise DataError(
+                f"{what} is the name '{name}', but X is an array without names. Give a data frame, or the values."
+            )
+        for role, name in names.items():
+            check_name(frame.columns, name, self.words.get(role, ROLES[role]))
+        for name in self.pair:
+            check_name(frame.columns, name, "times and events")
+        for name in drop:
+            check_name(frame.columns, name, f"parameter {Parameter('drop')}")
+        _check_distinct(names, [*drop, *self.pair])
+        taken: dict[str, Any] = {role: frame[name] for role, name in names.items()}  # series that know their names
+        if self.pair:
+            taken["y"] = frame.select(self.pair).to_native()
+        rest = [name for name in frame.columns if name not in {*names.values(), *self.pair, *drop}]
+        if not rest:
+            raise DataError("No feature is left besides the target, the sample weights and the dropped columns.")
+        given = replace(self, X=frame.select(rest).to_native(), **taken)
+        return (given.X, *given._rates(self))
+
+    def _rates(self, named: Given | None) -> tuple[Any, Any, Any]:
+        """The target, the sample weights and the groups; of counts with an exposure rates, weighted by it."""
+        if self.exposure is None:
+            return self.y, self.sample_weight, self.groups
+        columns = {"y": self.y, "exposure": self.exposure}
+        if self.sample_weight is not None:
+            columns["sample_weight"] = self.sample_weight
+        names = {} if named is None else named.names
+        table = pa.table({names.get(role, role): _values(own) for role, own in columns.items()})
+        target, exposure = names.get("y", "y"), names.get("exposure", "exposure")
+        weights = names.get("sample_weight", "sample_weight") if self.sample_weight is not None else None
+        rates, mass = rates_of(table, target, exposure, weights)
+        name = rate_name(target, exposure)
+        return nw.from_native(pa.table({name: rates}), eager_only=True)[name], mass, self.groups
+
+    @property
+    def roles(self) -> ColumnRoles | None:
+        """What columns were for, where a name says so."""
+        names = self.names
+        if "y" not in names:
+            return None
+        return ColumnRoles(names["y"], names.get("sample_weight"), names.get("exposure"), names.get("groups"))
+
+
+def _values(column: Any) -> Any:
+    series = nw.from_native(column, pass_through=True, allow_series=True)
+    return series.to_numpy() if isinstance(series, nw.Series) else np.asarray(column)
+
+
+def _check_distinct(names: dict[str, str], drop: Sequence[str]) -> None:
+    """Refuse a column that has two roles."""
+    seen: dict[str, str] = {}
+    for role, name in [*names.items(), *(("drop", name) for name in drop)]:
+        if name in seen:
+            raise ParameterError(f"'{name}' has two roles, {Parameter(seen[name])} and {Parameter(role)}. Leave one.")
+        seen[name] = role
+
+
+# --------------------------------------------------------------------------------------------------------------- rows
+
+
+@dataclass(frozen=True)
+class Reader:
+    """How an estimator reads rows."""
+
+    family: Family
+    categorical: Any
+    prepare: bool
+    n_threads: int
+    verbose: int
+    is_tuned: bool
+    read_table: Callable[[Any, Any, Any], tuple[Table, Response, str]]  # in memory: X, y, weights
+
+
+class TrainingRows(ABC):
+    """Rows to learn from, wherever they lie."""
+
+    roles: ColumnRoles | None
+    marks: Marks  # how numbers were written where they were read from text
+    place: str  # "memory", "files" or "elsewhere"
+    n_rows: int | None  # where it is known
+    n_columns: int
+
+    @abstractmethod
+    def put_in_bins(self, settings: Settings) -> Training:
+        """Training rows in bins."""
+
+    @abstractmethod
+    def draw_folds(self, cv: Any, n_repeats: int, seed: int) -> tuple[Periods | None, Iterator[Any]]:
+        """The folds of one repetition after the other; and the periods, where folds look forward in time."""
+
+    @abstractmethod
+    def fit_folds(self, repetitions: Iterator[Any], plan: TuningPlan) -> Callable[..., Iterator[Repeated]]:
+        """What learns in these folds, and has their held-out rows say how well."""
+
+
+@dataclass(frozen=True)
+class RowsInMemory(TrainingRows):
+    """A table in memory, which is one part."""
+
+    table: Table
+    response: Response
+    target: str
+    kept: NDArray[np.bool_]  # which of the rows given count
+    groups: Any = None
+    roles: ColumnRoles | None = None
+    marks: Marks = field(default_factory=dict)
+    given: tuple[Any, Any, Any] = (None, None, None)  # X, y and weights
+    place = "memory"
+
+    @property
+    def n_rows(self) -> int:  # type: ignore[override]
+        """Rows that count."""
+        return self.table.n_rows
+
+    @property
+    def n_columns(self) -> int:  # type: ignore[override]
+        """Features."""
+        return self.table.n_columns
+
+    def put_in_bins(self, settings: Settings) -> Training:
+        """Training rows in bins."""
+        return bin_rows(self.table, self.response, self.target, settings)
+
+    def draw_folds(self, cv: Any, n_repeats: int, seed: int) -> tuple[Periods | None, Iterator[Any]]:
+        """Training and held-out rows of each fold, of one repetition after the other."""
+        if isinstance(cv, str) and cv == FORWARD:
+            folds = forward_folds(read_times(self.groups, len(self.kept))[self.kept])
+            return folds.periods, repeat(folds.splits(), n_repeats)
+        return None, draw_folds(cv, n_repeats, response=self.response, groups=self.groups, kept=self.kept, seed=seed)
+
+    def fit_folds(self, repetitions: Iterator[Any], plan: TuningPlan) -> Callable[..., Iterator[Repeated]]:
+        """What learns in these folds."""
+        return partial(fit_folds, self.table, self.response, repetitions, plan)
+
+
+@dataclass(frozen=True)
+class RowsInParts(TrainingRows):
+    """Rows in parts, which stay where they are."""
+
+    rows: RowDataset
+    target: str
+    options: EngineOptions
+    reader: Reader
+    roles: ColumnRoles | None = None
+    marks: Marks = field(default_factory=dict)
+    place: str = "elsewhere"
+    n_rows: int | None = None
+    n_columns: int = 0
+    find_recipe: Callable[[], ColumnRecipe | None] | None = None  # looks for columns to prepare
+
+    @cached_property
+    def parts(self) -> PartRows:
+        """The rows, once one look at their response has been taken."""
+        from pysirus.engine.read import scan_response  # as long as nobody has rows in parts, nobody waits for it
+
+        if self.reader.prepare and self.find_recipe is None:
+            warn_user(
+                f"{setting('prepare', True)} has no effect on Dask and Spark: columns must be usable as they are."
+            )
+        parts = scan_response(self.rows, self.reader.family, self.reader.categorical)
+        return parts if self.find_recipe is None else parts.prepared(self.find_recipe())
+
+    def put_in_bins(self, settings: Settings) -> Training:
+        """Training rows in bins."""
+        from pysirus.engine.train import bin_parts
+
+        return bin_parts(self.parts, self.target, self.options, settings)
+
+    def draw_folds(self, cv: Any, n_repeats: int, seed: int) -> tuple[Periods | None, Iterator[Any]]:
+        """The folds of one repetition after the other, by the number of each row."""
+        from pysirus.engine.folds import draw_repetitions
+
+        return draw_repetitions(cv, n_repeats, self.parts, seed)
+
+    def fit_folds(self, repetitions: Iterator[Any], plan: TuningPlan) -> Callable[..., Iterator[Repeated]]:
+        """What learns in these folds."""
+        from pysirus.engine.tune import fit_folds_of_parts
+
+        return partial(fit_folds_of_parts, self.parts, plan, self.options, repetitions)
+
+
+# --------------------------------------------------------------------------------------------------------------- door
 
 
 @contextmanager
-def opened(X: Any, how: Reading) -> Iterator[Opened]:
-    """The rows of a path or a stream; a scratch file is gone at the end."""
-    if is_path(X):
-        yield _open_paths(X, how)
-        return
-    with ExitStack() as stack:
-        reader = stack.enter_context(_stream(X, how))
-        check_names(reader.schema.names)
-        held, rest = _hold(reader, how.table_bytes)
-        if rest is None:
-            yield Opened(pa.Table.from_batches(held, reader.schema))
-            return
-        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="pysirus-", dir=how.scratch))
-        path = Path(folder) / "rows.parquet"
-        with pq.ParquetWriter(path, reader.schema, compression="zstd") as writer:
-            while held:  # given up one by one, as they are written
-                writer.write_batch(held.pop(0))
-            for batch in rest:
-                writer.write_batch(batch)
-        yield Opened(None, [path])
+def as_dataset(given: Given, reader: Reader) -> Iterator[TrainingRows]:
+    """The rows that ``fit`` was given; what was opened for them is closed at the end."""
+    X = given.X
+    if given.exposure is not None and not reader.family.takes_exposure:
+        raise ParameterError(f"{Parameter('exposure')} is for counts, and this estimator predicts something else.")
+    if isinstance(X, InBatches):
+        with _in_batches(replace(given, X=X.paths), X.paths, X.quantiles, reader) as rows:
+            yield rows
+    elif not is_elsewhere(X):
+        _check_in_memory(given)
+        yield _in_memory(given, reader)
+    elif is_dask(X):
+        from pysirus.engine.backends.dask import from_collections
 
+        _refuse(given, reader, "Dask")
+        X = X.drop(columns=given.dropped) if given.dropped else X
+        parts, roles, options = from_collections(X, given.y, given.sample_weight, given.groups)
+        yield RowsInParts(parts, roles.target, options, reader, roles)
+    elif is_spark(X):
+        from pysirus.engine.backends.spark import SparkRows
 
-def _hold(reader: pa.RecordBatchReader, most: int) -> tuple[list[pa.RecordBatch], Iterator[pa.RecordBatch] | None]:
-    """The first batches, and the others where these are not all: None where all fit."""
-    held: list[pa.RecordBatch] = []
-    size = 0
-    for batch in reader:
-        size += batch.nbytes
-        if size > most:
-            return held, chain([batch], reader)
-        held.append(batch)
-    return held, None
-
-
-@contextmanager
-def _stream(X: Any, how: Reading) -> Iterator[pa.RecordBatchReader]:
-    """The rows of a source in batches."""
-    X = nw.to_native(X, pass_through=True)
-    if isinstance(X, pa.RecordBatchReader):
-        yield X
-    elif is_dataset(X):
-        yield X.scanner().to_reader()
-    elif hasattr(X, "sink_parquet"):  # a LazyFrame of polars, which does not hold all of its rows for that
-        with tempfile.TemporaryDirectory(prefix="pysirus-", dir=how.scratch) as folder:
-            path = Path(folder) / "rows.parquet"
-            X.sink_parquet(path)
-            with pq.ParquetFile(path, memory_map=False, pre_buffer=False) as file:
-                yield pa.RecordBatchReader.from_batches(file.schema_arrow, file.iter_batches(BATCH_ROWS[1]))
-    elif hasattr(X, "__arrow_c_stream__"):
-        yield pa.RecordBatchReader.from_stream(X)
+        _refuse(given, reader, "Spark")
+        names = given.names_only()
+        columns = {"weights": names.get("sample_weight"), "groups": names.get("groups"), "row_id": given.row_id}
+        with closing(SparkRows(X, names["y"], drop=given.dropped, **columns)) as spark:
+            yield RowsInParts(spark, names["y"], spark.options, reader, given.roles)
     else:
-        yield nw.from_native(X).collect("pyarrow").to_native().to_reader()
+        with _from_source(given, reader) as rows:
+            yield rows
 
 
-# -------------------------------------------------------------------------------------------------------------- files
+def _check_in_memory(given: Given) -> None:
+    """What belongs to a table in memory must be in memory too."""
+    for role in ROLES:
+        if is_dask(rows := getattr(given, role)):
+            raise DataError(
+                f"{role} is a Dask {type(rows).__name__}, while X is {type(given.X).__module__.split('.')[0]}."
+                f"{type(given.X).__name__}. X must be a Dask DataFrame or array of two dimensions, or all must be in "
+                "memory."
+            )
 
 
-def _open_paths(paths: Any, how: Reading) -> Opened:
-    """The table that some files hold together, or the files where it would be too large."""
-    if isinstance(paths, (str, os.PathLike)) and str(paths).lower().endswith(EXCEL):
-        return Opened(read_file(paths, labels=how.labels, known=how.known))
-    files = find_files(paths)
-    size = 0
-    for path in files:
-        size += _size_of(path)
-        if size > how.table_bytes:
-            return Opened(None, files)
-    sources = scan_files(files, labels=how.labels, known=how.known)
-    check_same_columns(sources, how.drop)
-    names = [name for name in sources[0].schema.names if name not in how.drop]
-    tables = [table for source in sources for _, table in tables_in(source, names, BATCH_ROWS[1])]
-    if not tables:
-        raise DataError(f"'{files[0]}' has columns but no rows{', as have the others' if files[1:] else ''}.")
-    try:
-        return Opened(pa.concat_tables(tables, promote_options="permissive").combine_chunks())
-    except pa.ArrowException as error:
-        raise DataError(
-            f"A column has different types in different files: {reason(error)}. Write all files with the same types."
-        ) from error
+def _in_memory(given: Given, reader: Reader, marks: Marks | None = None) -> RowsInMemory:
+    X, y, sample_weight, groups = given.split()
+    table, response, target = reader.read_table(X, y, sample_weight)
+    kept = which_count(y, sample_weight, need_target=reader.prepare)
+    kept = np.ones(table.n_rows, dtype=bool) if kept is None else kept
+    roles = given.roles or ColumnRoles(target, name_of(sample_weight), groups=name_of(groups))
+    return RowsInMemory(table, response, target, kept, groups, roles, marks or {}, (X, y, sample_weight))
 
 
-def _size_of(path: FilePath) -> int:
-    """About how many bytes the rows of a file take in memory."""
-    if is_csv(path):
-        try:
-            return state_of_csv(path).size
-        except OSError as error:
-            raise DataError(f"'{path}' cannot be read: {reason(error)}.") from error
-    source = open_source(path)
-    return source.n_rows * sum(map(width_of, source.schema.types))
+def _refuse(given: Given, reader: Reader, where: str) -> None:
+    """What rows on other machines cannot do."""
+    if reader.family.has_hazard:
+        raise ParameterError(IN_MEMORY)
+    if given.exposure is not None:
+        raise ParameterError(
+            f"{Parameter('exposure')} has no place on {where}: divide the counts by the exposure, and give it as "
+            f"{Parameter('sample_weight')}."
+        )
 
 
-def batches_of(X: Any, columns: Sequence[str] | None, how: Reading) -> Iterator[pa.Table]:
-    """The rows of a source in tables of some of its columns, all where none are named; never all of them at once."""
-    if not is_path(X):
-        with _stream(X, how) as reader:
-            for batch in reader:
-                if len(batch):
-                    table = pa.Table.from_batches([batch])
-                    yield table if columns is None else table.select(_present(columns, table.column_names))
-        return
-    if isinstance(X, (str, os.PathLike)) and str(X).lower().endswith(EXCEL):
-        yield read_file(X, how.text, known=how.known)
-        return
-    for source in scan_files(find_files(X), how.text, known=how.known):
-        names = source.schema.names if columns is None else _present(columns, source.schema.names)
-        width = sum(width_of(source.schema.field(name).type) for name in names)
-        n_rows = max(BATCH_ROWS[0], min(BATCH_ROWS[1], BATCH_BYTES // max(1, width)))
-        for _, table in tables_in(source, names, n_rows):
-            yield table
+@contextmanager
+def _from_source(given: Given, reader: Reader) -> Iterator[TrainingRows]:
+    """The rows of a path, a query or a stream."""
+    from pysirus.engine.backends.streams import Reading, opened
+
+    drop = given.dropped
+    labels = [name for name in reader.categorical or () if isinstance(name, str)]
+    how = Reading(given.memory, given.scratch, labels, drop=drop)
+    if not is_path(given.X) and not isinstance(given.y, (str, type(None))) and not given.pair:
+        how = replace(how, memory=sys.maxsize)  # arrays beside a stream: its rows are to be in memory too
+    else:
+        given.names_only()
+    with opened(given.X, how) as found:
+        if found.table is None:
+            with _in_batches(given, list(found.files), "exact", reader) as rows:
+                yield rows
+        else:
+            there = [name for name in drop if name in found.table.column_names]
+            marks = {name: form for name, form in found.marks.items() if name not in drop}
+            yield _in_memory(replace(given, X=found.table, drop=there), reader, marks)
 
 
-def _present(wanted: Sequence[str], names: Sequence[str]) -> list[str]:
-    """Those of the columns that are there: what is missing is said by whoever needs it."""
-    return [name for name in names if name in set(wanted)]
+@contextmanager
+def _in_batches(given: Given, paths: Any, quantiles: str, reader: Reader) -> Iterator[RowsInParts]:
+    """The rows of files, read batch by batch."""
+    from pysirus.engine.backends.files import open_files, within
+
+    if reader.family.has_hazard:
+        raise ParameterError(IN_MEMORY)
+    names = given.names_only()
+    target, exposure = names["y"], names.get("exposure")
+    columns = {"weights": names.get("sample_weight"), "groups": names.get("groups")}
+    rows, options = open_files(
+        paths,
+        target,
+        drop=given.dropped,
+        memory=given.memory,
+        n_threads=reader.n_threads,
+        verbose=reader.verbose,
+        labels=[name for name in reader.categorical or () if isinstance(name, str)],
+        n_copies=2 if reader.is_tuned else 1,
+        quantiles=quantiles,
+        scratch=given.scratch,
+        exposure=exposure,
+        **columns,
+    )
+    name = target if exposure is None else rate_name(target, exposure)
+    find_recipe = partial(_find_dates, rows, reader) if reader.prepare else None
+    size = (rows.n_rows, len(rows.features))
+    with within(given.memory), naming(target=target, time=names.get("groups"), **columns):
+        yield RowsInParts(rows, name, options, reader, given.roles, rows.marks, "files", *size, find_recipe)
+
+
+def _find_dates(rows: FileRows, reader: Reader) -> ColumnRecipe | None:
+    """How columns of files that hold dates become features."""
+    from pysirus.engine.dates import date_recipe
+
+    forced = columns_named(reader.categorical, tuple(rows.features))
+    labels = [name for i, name in enumerate(rows.features) if i in forced]
+    return date_recipe(rows.features, rows.date_columns(labels))

@@ -22,11 +22,7 @@ from pysirus._learn.tuning.forward import FORWARD, Periods, forward_folds, learn
 from pysirus._parameters import ParameterError, check_integer
 from pysirus._runtime.sums import Scale
 from pysirus._text.message import Parameter
-from pysirus.engine.fingerprints import Fingerprinted, Fingerprints
-from pysirus.engine.parts import Part, sum_of_some
-from pysirus.engine.read import PartReader, PartRows, ResponseStats, naming, stats_of
-from pysirus.engine.summary import ColumnSummary, summary_of
-from pysirus.engine.zoom import (
+from pysirus.engine.columns import (
     ZoomAnswer,
     ZoomPlan,
     has_quantiles,
@@ -37,6 +33,9 @@ from pysirus.engine.zoom import (
     summary_near,
     zoom_columns,
 )
+from pysirus.engine.parts import Fingerprinted, Fingerprints, Part, sum_of_some
+from pysirus.engine.read import PartReader, PartRows, ResponseStats, naming, stats_of
+from pysirus.engine.summary import ColumnSummary, summary_of
 
 Key = TypeVar("Key", bound=Hashable)
 Answer = TypeVar("Answer")
@@ -72,6 +71,9 @@ class Repetition:
     def n_folds(self) -> int:
         """Number of folds."""
         return self.deal.n_folds
+
+    def __len__(self) -> int:
+        return self.n_folds
 
     @property
     def n_blocks(self) -> int:

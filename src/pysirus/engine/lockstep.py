@@ -18,8 +18,7 @@ from uuid import uuid4
 
 from pysirus._runtime.console import Cancelled, cancellable_pool
 from pysirus.engine.parts import Answer, ShardDataset, sum_of, sum_of_some
-from pysirus.engine.shard import Shard
-from pysirus.engine.views import MappedQuery
+from pysirus.engine.shard import MappedQuery, Shard
 
 Result = TypeVar("Result")
 Tell = Callable[[float], None]  # of some more rows

@@ -31,8 +31,7 @@ from pysirus._families.responses import ClassResponse, Response
 from pysirus._families.target import PartReading, Target
 from pysirus._runtime.sums import Scale, all_whole
 from pysirus._text.message import TARGET, WEIGHTS, about_part
-from pysirus.engine.fingerprints import ChangeDetector, Fingerprinted, Fingerprints, changed, fingerprints_of
-from pysirus.engine.parts import Part, RowDataset
+from pysirus.engine.parts import ChangeDetector, Fingerprinted, Fingerprints, Part, RowDataset, changed, fingerprints_of
 
 
 @contextmanager

@@ -25,14 +25,35 @@ from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.term import Term
 from pysirus._weights.likelihood import Patterns
 from pysirus._weights.moments import MomentSums
-from pysirus.engine.columns import cuts_of_columns, merge_summaries, quantile_error, summarise_columns, warn_of_ids
-from pysirus.engine.fingerprints import Fingerprinted
-from pysirus.engine.parts import EngineOptions, Part, ShardDataset
+from pysirus.engine.columns import (
+    ZoomAnswer,
+    ZoomPlan,
+    cuts_of_columns,
+    merge_summaries,
+    needs_zoom,
+    neighbourhoods,
+    quantile_error,
+    refine,
+    summarise_columns,
+    warn_of_ids,
+    zoom_columns,
+)
+from pysirus.engine.parts import EngineOptions, Fingerprinted, Part, ShardDataset
 from pysirus.engine.read import PartReader, PartRows, naming
-from pysirus.engine.shard import LineQuery, RuleMoments, RulePatterns, Shard, ShardForest, SizeQuery, in_shards
+from pysirus.engine.shard import (
+    LineQuery,
+    MappedShards,
+    OnResiduals,
+    ResidualExtremes,
+    RuleMoments,
+    RulePatterns,
+    Shard,
+    ShardForest,
+    SizeQuery,
+    ask_first,
+    in_shards,
+)
 from pysirus.engine.summary import ColumnSummary, order_summaries
-from pysirus.engine.views import MappedShards, OnResiduals, ResidualExtremes, ask_first
-from pysirus.engine.zoom import ZoomAnswer, ZoomPlan, needs_zoom, neighbourhoods, refine, zoom_columns
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,23 @@ One list of rules serves all classes: a rule has the class proportions inside an
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import ClassifierMixin
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted
+
+from pysirus._families.class_shares import ClassShares
+from pysirus._families.classes import ClassFamily, Multinomial
+from pysirus._learn.grow import Settings
+from pysirus._learn.weighing.base import NO_STAGES
+from pysirus._model.model import Model
+from pysirus._parameters import ParameterError
 from pysirus._parameters.check import documented
 from pysirus._parameters.table import (
     ClassWeight,
@@ -20,8 +35,123 @@ from pysirus._parameters.table import (
     Weighting,
     replaced,
 )
+from pysirus.estimators.door import anywhere
+from pysirus.estimators.intervals import ClassSets
 from pysirus.estimators.list_size import FixedSizeSirus, TunedSirus
-from pysirus.estimators.sirus import ClassBase
+from pysirus.estimators.sirus import SirusBase
+
+
+class ClassBase(ClassSets, ClassifierMixin, SirusBase):  # type: ignore[misc]
+    """Estimators of classes."""
+
+    _fitted_facts: ClassVar[tuple[str, ...]] = ("n_trees", "idle_columns")
+
+    class_weight: Any
+    positive_class: Any
+    weighting: str
+    n_stages: int | str
+    classes_: NDArray[Any]
+
+    @property
+    def _family(self) -> ClassFamily:
+        family = ClassShares if self.weighting == "equal" else Multinomial
+        return family(spoken_of=self.positive_class, class_weight=self.class_weight)
+
+    def _settings(self) -> Settings:
+        settings = super()._settings()
+        if self.weighting == "equal" and self.n_stages != 1:
+            raise ParameterError(NO_STAGES)
+        return replace(settings, known=replace(settings.known, positive_class=self.positive_class))
+
+    @anywhere
+    def predict_proba(self, X: Any) -> NDArray[np.float64]:
+        """Class probabilities: the softmax of the scores, or with equal weights the mean of class proportions.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_columns)
+            Columns are matched by name if both tables have names, otherwise by position.
+
+        Returns
+        -------
+        probabilities : ndarray of shape (n_rows, n_classes)
+            In the order of ``classes_``; each row sums to one.
+        """
+        return self._raw_predict(X)
+
+    @anywhere
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The most probable class; on a tie, the first in ``classes_``.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_columns)
+            Columns are matched by name if both tables have names, otherwise by position.
+
+        Returns
+        -------
+        labels : ndarray of shape (n_rows,)
+        """
+        shares = self.predict_proba(X)
+        return np.asarray(self.classes_[self.model_.choose(shares)])
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """The share of rows whose most probable class is the true one.
+
+        Parameters
+        ----------
+        X : data frame, array, path, query or stream
+            Rows that the model was not fitted on.
+        y : array of shape (n_rows,) or str
+            Their classes, or the name of their column.
+        sample_weight : array of shape (n_rows,) or str, optional
+            Their weights, or the name of their column.
+
+        Returns
+        -------
+        accuracy : float
+        """
+        check_is_fitted(self)
+        named = isinstance(y, str)
+        return self.model_.score(X, y, sample_weight) if named else float(super().score(X, y, sample_weight))
+
+    def decision_function(self, X: Any) -> NDArray[np.float64]:
+        """The score of each class: the intercept plus the weighted outputs of the rules.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_columns)
+            Columns are matched by name if both tables have names, otherwise by position.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_rows,) or (n_rows, n_classes)
+            Of two classes the log-odds of the second. With equal weights, the mean of class proportions instead: of two
+            classes that of the second less one half.
+        """
+        check_is_fitted(self)
+        scores = self.model_.scores(X, owner=type(self).__name__)
+        return self.model_.family.ranking(scores)
+
+    def _set_model(self, model: Model) -> None:
+        super()._set_model(model.speaking_of(self.positive_class))
+        self.classes_ = model.labels
+        for name in ("ridge_penalty", "n_stages"):
+            if name in model.facts:
+                setattr(self, f"{name}_", model.facts[name])
+            else:
+                self.__dict__.pop(f"{name}_", None)
+
+    def _restore(self, document: Mapping[str, Any]) -> None:
+        super()._restore(document)
+        if isinstance(self.class_weight, dict):  # whose labels JSON has made text of
+            labels = {label if isinstance(label, str) else json.dumps(label): label for label in self.classes_.tolist()}
+            self.class_weight = {labels.get(name, name): weight for name, weight in self.class_weight.items()}
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = True
+        return tags
 
 
 @documented

@@ -1,218 +1,38 @@
-"""The arguments of ``fit`` in, a fitted estimator out, wherever the rows lie: one door for all of them.
+"""A fitted model and rows in, wherever these lie, predictions and metrics out.
 
-The target, sample weights, groups and exposure are arrays beside a table in memory, or names of its columns. Rows in
-files, queries and other streams become a table, or stay in files, as ``engine/door.py`` says; those on Dask and Spark
-stay where they are. Methods that answer row by row (``anywhere``) take the same sources.
+Rows in files, queries and other streams are read in batches. On Dask an answer is a collection that is not computed
+yet. On Spark it is made of SQL expressions, so no Python runs for it on the executors.
 """
 
 from __future__ import annotations
 
-import os
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
-import narwhals as nw
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from pysirus._data.column import DataError
-from pysirus._data.elsewhere import is_dask, is_elsewhere, is_path, is_spark
+from pysirus._data.elsewhere import is_dask, is_elsewhere, is_spark
 from pysirus._data.frame import as_frame, rows_that_count
 from pysirus._data.read import check_name
-from pysirus._families.read import rate_name, rates_of
-from pysirus._model.facts import ColumnRoles
+from pysirus._families.read import rates_of
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
+from pysirus._terms.listing import RuleSet
 from pysirus._text.message import Parameter
 from pysirus._use.score import Rows, Score, score, score_parts, with_later
+from pysirus.engine.door import Given
 
 if TYPE_CHECKING:
-    from pysirus.estimators.in_parts import InParts
+    from pyspark.sql import Column, DataFrame
+
+    from pysirus._data.table import Feature
 
 Method = TypeVar("Method", bound=Callable[..., Any])
-MEMORY = 1 << 30  # bytes that may be taken for rows that are not in memory
-ROLES = {"y": "target", "sample_weight": "sample weights", "groups": "groups", "exposure": "exposure"}
-
-
-@dataclass(frozen=True)
-class Given:
-    """What ``fit`` was given."""
-
-    X: Any
-    y: Any
-    sample_weight: Any = None
-    groups: Any = None
-    exposure: Any = None
-    drop: Sequence[str] = ()
-    memory: int = MEMORY
-    scratch: str | os.PathLike[str] | None = None
-    row_id: str | None = None
-    words: Mapping[str, str] = field(default_factory=dict)  # of roles, where they are not those of ROLES
-
-    @property
-    def names(self) -> dict[str, str]:
-        """The columns of X that have a role, by role."""
-        return {role: name for role in ROLES if isinstance(name := getattr(self, role), str)}
-
-    @property
-    def pair(self) -> tuple[str, ...]:
-        """The columns of times and events, where the target is named by two of them."""
-        named = isinstance(self.y, tuple) and len(self.y) == 2 and all(isinstance(name, str) for name in self.y)
-        return self.y if named else ()
-
-    def names_only(self, where: str) -> dict[str, str]:
-        """The same, where nothing can lie beside the rows."""
-        for role in ROLES:
-            found = getattr(self, role)
-            if not isinstance(found, (str, type(None))) and not (role == "y" and self.pair):
-                raise ParameterError(
-                    f"{role} must be the name of a column where X is {where}, found "
-                    f"{type(found).__module__.split('.')[0]}.{type(found).__name__}."
-                )
-        if self.y is None:
-            raise ParameterError(f"y must be the name of the column to predict where X is {where}.")
-        return self.names
-
-    def split(self) -> tuple[Any, Any, Any, Any]:
-        """X, target, sample weights and groups as arrays and series: named columns are taken out of the table."""
-        names, drop = self.names, [self.drop] if isinstance(self.drop, str) else list(self.drop)
-        if not names and not drop and not self.pair:
-            return (self.X, *self._rates(None))
-        frame = as_frame(self.X)
-        if frame is None:
-            what, name = [*names.items(), *(("y", own) for own in self.pair), *(("drop", own) for own in drop)][0]
-            raise DataError(
-                f"{what} is the name '{name}', but X is an array without names. Give a data frame, or the values."
-            )
-        for role, name in names.items():
-            check_name(frame.columns, name, self.words.get(role, ROLES[role]))
-        for name in self.pair:
-            check_name(frame.columns, name, "times and events")
-        for name in drop:
-            check_name(frame.columns, name, f"parameter {Parameter('drop')}")
-        _check_distinct(names, [*drop, *self.pair])
-        taken: dict[str, Any] = {role: frame[name] for role, name in names.items()}  # series that know their names
-        if self.pair:
-            taken["y"] = frame.select(self.pair).to_native()
-        rest = [name for name in frame.columns if name not in {*names.values(), *self.pair, *drop}]
-        if not rest:
-            raise DataError("No feature is left besides the target, the sample weights and the dropped columns.")
-        given = replace(self, X=frame.select(rest).to_native(), **taken)
-        return (given.X, *given._rates(self))
-
-    def _rates(self, named: Given | None) -> tuple[Any, Any, Any]:
-        """The target, the sample weights and the groups; of counts with an exposure rates, weighted by it."""
-        if self.exposure is None:
-            return self.y, self.sample_weight, self.groups
-        columns = {"y": self.y, "exposure": self.exposure}
-        if self.sample_weight is not None:
-            columns["sample_weight"] = self.sample_weight
-        names = {} if named is None else named.names
-        table = pa.table({names.get(role, role): _values(own) for role, own in columns.items()})
-        target, exposure = names.get("y", "y"), names.get("exposure", "exposure")
-        weights = names.get("sample_weight", "sample_weight") if self.sample_weight is not None else None
-        rates, mass = rates_of(table, target, exposure, weights)
-        name = rate_name(target, exposure)
-        return nw.from_native(pa.table({name: rates}), eager_only=True)[name], mass, self.groups
-
-    @property
-    def roles(self) -> ColumnRoles | None:
-        """What columns were for, where a name says so."""
-        names = self.names
-        if "y" not in names:
-            return None
-        return ColumnRoles(names["y"], names.get("sample_weight"), names.get("exposure"), names.get("groups"))
-
-
-def _values(column: Any) -> Any:
-    series = nw.from_native(column, pass_through=True, allow_series=True)
-    return series.to_numpy() if isinstance(series, nw.Series) else np.asarray(column)
-
-
-def _check_distinct(names: dict[str, str], drop: Sequence[str]) -> None:
-    """Refuse a column that has two roles."""
-    seen: dict[str, str] = {}
-    for role, name in [*names.items(), *(("drop", name) for name in drop)]:
-        if name in seen:
-            raise ParameterError(f"'{name}' has two roles, {Parameter(seen[name])} and {Parameter(role)}. Leave one.")
-        seen[name] = role
-
-
-def enter(estimator: InParts, given: Given) -> None:
-    """Learn from rows, wherever they lie."""
-    X = given.X
-    if given.exposure is not None and not estimator._family.takes_exposure:
-        raise ParameterError(f"{Parameter('exposure')} is for counts, and this estimator predicts something else.")
-    if not is_elsewhere(X):
-        _check_in_memory(given)
-        _from_table(estimator, given)
-    elif is_dask(X):
-        from pysirus.estimators.dask import fit_dask
-
-        _refuse_exposure(given, "Dask")
-        drop = [given.drop] if isinstance(given.drop, str) else list(given.drop)
-        fit_dask(estimator, X.drop(columns=drop) if drop else X, given.y, given.sample_weight, given.groups)
-    elif is_spark(X):
-        from pysirus.estimators.spark import fit_spark
-
-        _refuse_exposure(given, "Spark")
-        names = given.names_only("a Spark data frame")
-        columns = {"weights": names.get("sample_weight"), "groups": names.get("groups"), "row_id": given.row_id}
-        fit_spark(estimator, X, names["y"], drop=given.drop, **columns)
-    else:
-        _from_source(estimator, given)
-
-
-def _check_in_memory(given: Given) -> None:
-    """What belongs to a table in memory must be in memory too."""
-    for role in ROLES:
-        if is_dask(rows := getattr(given, role)):
-            raise DataError(
-                f"{role} is a Dask {type(rows).__name__}, while X is {type(given.X).__module__.split('.')[0]}."
-                f"{type(given.X).__name__}. X must be a Dask DataFrame or array of two dimensions, or all must be in "
-                "memory."
-            )
-
-
-def _from_table(estimator: InParts, given: Given) -> None:
-    estimator._fit_table(*given.split())
-    if given.roles is not None:
-        estimator._remember(given.roles)
-
-
-def _refuse_exposure(given: Given, where: str) -> None:
-    if given.exposure is not None:
-        raise ParameterError(
-            f"{Parameter('exposure')} has no place on {where}: divide the counts by the exposure, and give it as "
-            f"{Parameter('sample_weight')}."
-        )
-
-
-def _from_source(estimator: InParts, given: Given) -> None:
-    from pysirus.engine.door import Reading, opened
-
-    drop = [given.drop] if isinstance(given.drop, str) else list(given.drop)
-    labels = [name for name in estimator.categorical_features or () if isinstance(name, str)]
-    how = Reading(given.memory, given.scratch, labels, drop=drop)
-    if not is_path(given.X) and not isinstance(given.y, (str, type(None))) and not given.pair:
-        how = replace(how, memory=sys.maxsize)  # arrays beside a stream: its rows are to be in memory too
-    else:
-        given.names_only("a path" if is_path(given.X) else "a query or a stream")
-    with opened(given.X, how) as rows:
-        if rows.table is None:
-            options: dict[str, Any] = {"memory": given.memory, "scratch": given.scratch, "drop": drop}
-            options |= {given.words.get(role, role): name for role, name in given.names.items() if role != "y"}
-            estimator.fit_files(list(rows.files), given.names.get("y", ""), **options)
-        else:
-            there = [name for name in drop if name in rows.table.column_names]
-            _from_table(estimator, replace(given, X=rows.table, drop=there))
-            estimator._keep_marks({name: form for name, form in rows.marks.items() if name not in drop})
-
-
-# -------------------------------------------------------------------------------------------------------- prediction
 
 
 def anywhere(method: Method) -> Method:
@@ -227,12 +47,8 @@ def anywhere(method: Method) -> Method:
         if isinstance(X, np.ndarray) or not is_elsewhere(X):
             return method(self, X)
         if is_dask(X):
-            from pysirus.estimators.dask import predict_dask
-
             return predict_dask(self._as_model(), X, method.__name__)
         if is_spark(X):
-            from pysirus.estimators.spark import transform
-
             return transform(self, X)
         return np.concatenate([method(self, batch) for batch in rows_of(self._as_model(), X)])
 
@@ -242,7 +58,7 @@ def anywhere(method: Method) -> Method:
 def rows_of(model: Model, X: Any, numbers: Sequence[str] = (), text: Sequence[str] = ()) -> Iterator[pa.Table]:
     """The rows of a source in tables with the columns that a model needs, and others that hold numbers or text."""
     from pysirus.engine.backends.parquet import known_columns
-    from pysirus.engine.door import Reading, batches_of
+    from pysirus.engine.backends.streams import Reading, batches_of
 
     if not model.named:
         raise DataError("The model was learned from an array without names. Read the rows into an array.")
@@ -258,7 +74,7 @@ def rows_of(model: Model, X: Any, numbers: Sequence[str] = (), text: Sequence[st
 
 def truth_of(model: Model, X: Any, y: Any, sample_weight: Any) -> Iterator[Rows]:
     """Rows of a source beside their targets and weights, batch by batch; of rates with the exposure of training."""
-    names = Given(X, y, sample_weight).names_only("a path" if is_path(X) else "a query or a stream")
+    names = Given(X, y, sample_weight).names_only()
     weights, exposure = names.get("sample_weight"), model.exposure
     others = [names["y"], *(name for name in (weights, exposure) if name is not None)]
     words = [names["y"]] if any(isinstance(label, str) for label in model.family.classes or ()) else []
@@ -282,10 +98,10 @@ def in_memory(model: Model, X: Any, y: Any, sample_weight: Any = None) -> tuple[
     if is_dask(X) or is_spark(X):
         raise DataError(f"Give rows in memory or in files, found a {type(X).__name__}.")
     from pysirus.engine.backends.parquet import known_columns
-    from pysirus.engine.door import Reading, batches_of
+    from pysirus.engine.backends.streams import Reading, batches_of
 
     given = Given(X, y, sample_weight, exposure=model.exposure)
-    names = given.names_only("a path" if is_path(X) else "a query or a stream")
+    names = given.names_only()
     labels = any(isinstance(label, str) for label in model.family.classes or ())
     text = [names["y"]] if labels else []
     numbers = [name for name in names.values() if name not in text]
@@ -313,3 +129,164 @@ def score_anywhere(model: Model, X: Any, y: Any, sample_weight: Any, time: Any =
         check_name(frame.columns, time, "time")
         time = frame[time]
     return found if time is None else with_later(model, found, Rows(X, y, sample_weight), time)
+
+
+# --------------------------------------------------------------------------------------------------------------- dask
+
+
+@dataclass(frozen=True)
+class _Predictor:
+    """What a model says of a block of rows, in the kind of the block."""
+
+    model: Model
+    shares: bool  # of the classes, or the prediction
+    __name__: ClassVar[str] = "sirus-predict"  # of the tasks
+
+    def nothing(self) -> NDArray[Any]:
+        """The answer to no rows."""
+        shape = self.model.family.shape
+        return np.zeros((0, *shape)) if self.shares or not shape else self.model.labels[:0]
+
+    def values(self, X: Any) -> NDArray[Any]:
+        """One entry per row."""
+        if not len(X):
+            return self.nothing()
+        return self.model.predict_proba(X) if self.shares else self.model.predict(X)
+
+    def __call__(self, X: Any) -> Any:
+        import pandas as pd
+
+        if not isinstance(X, pd.DataFrame):
+            return self.values(X)
+        if self.shares:
+            return pd.DataFrame(self.values(X), index=X.index, columns=list(self.model.classes or ()))
+        # pandas has types of its own for some labels, and does not see them where there is none
+        dtype = pd.Series(self.model.labels).dtype if self.model.family.shape else None
+        return pd.Series(self.values(X), index=X.index, name=self.model.target, dtype=dtype)
+
+
+def predict_dask(model: Model, X: Any, method: str = "predict") -> Any:
+    """Predictions of a Dask collection, not yet computed: a series or frame for a frame, an array for an array."""
+    if method not in ("predict", "predict_proba"):
+        raise DataError(f"{method} takes tables in memory, found a Dask {type(X).__name__}. Compute it, or predict.")
+    import dask.array as da
+    import dask.dataframe as dd
+
+    from pysirus.engine.backends.dask import one_block_wide
+
+    shares = method == "predict_proba"
+    predict = _Predictor(replace(model, moments=None, tuning=None), shares)
+    if isinstance(X, dd.DataFrame):
+        used = sorted(model.needed)
+        names = list(dict.fromkeys(model.schema.column_of(model.features[i]) for i in used))
+        if model.named and names and set(names) <= set(X.columns):
+            X = X[names]  # the response may be there too; what is not needed is not read
+        return X.map_partitions(predict, meta=predict(X._meta))
+    if not isinstance(X, da.Array):
+        raise DataError(f"X must be a Dask DataFrame or a Dask array, found a {type(X).__name__}.")
+    X = one_block_wide(X)
+    meta = predict.nothing()
+    if shares:
+        return X.map_blocks(predict, chunks=(X.chunks[0], (meta.shape[1],)), dtype=meta.dtype, meta=meta)
+    return X.map_blocks(predict, drop_axis=1, dtype=meta.dtype, meta=meta)
+
+
+# -------------------------------------------------------------------------------------------------------------- spark
+
+
+def check_frame(frame: Any, what: str) -> None:
+    """Refuse what is no Spark data frame."""
+    try:
+        from pyspark.sql import DataFrame
+    except ImportError as error:
+        raise ImportError("pysirus.spark needs pyspark: pip install pysirus[spark].") from error
+    if not isinstance(frame, DataFrame):
+        raise DataError(
+            f"{what} takes a Spark data frame, found {type(frame).__module__}.{type(frame).__name__}. Tables in memory "
+            "go to the estimators of pysirus itself."
+        )
+
+
+def _input(frame: DataFrame, feature: Feature, model: Model, index: int) -> Column:
+    """A column as the expressions want it: NULL for missing, doubles for numbers."""
+    from pyspark.sql import functions as F
+    from pyspark.sql import types as T
+
+    from pysirus.export._conditions import level_type
+
+    found = {field.name: field.dataType for field in frame.schema.fields}
+    if feature.name not in found:
+        raise DataError(f"The frame has no column '{feature.name}', which occurs in the rules.")
+    column, kind = F.col("`" + feature.name.replace("`", "``") + "`"), found[feature.name]
+    wanted = float if feature.kind == "numeric" else level_type(model, index, "Spark")
+    held, accepted, cast = {
+        str: ("text", T.StringType, "string"),
+        bool: ("true and false", T.BooleanType, "boolean"),
+    }.get(wanted, ("numbers", T.NumericType, "double"))
+    if not isinstance(kind, (accepted, T.NullType)):
+        raise DataError(
+            f"Column '{feature.name}' held {held} in training, now it is {kind.simpleString()}. Cast it to {cast}."
+        )
+    if isinstance(kind, T.IntegralType) and feature.kind != "numeric":
+        return column  # a label may have more digits than a double
+    column = column.cast(cast)
+    return F.nanvl(column, F.lit(None)) if accepted is T.NumericType else column
+
+
+def _with_inputs(model: Model, names: Mapping[int, str]) -> Model:
+    """The model with other names for the columns that its rules look at."""
+    rules = [rule.with_names(names) for rule in model.rules]
+    terms = tuple(term.with_names(names) for term in model.terms)
+    return replace(model, selected=RuleSet(rules), terms=terms)
+
+
+def transform(model: Any, frame: DataFrame, prediction: str = "prediction") -> DataFrame:
+    """A Spark data frame with the predictions of a model, as expressions that Spark evaluates itself.
+
+    Parameters
+    ----------
+    model : estimator or Model
+        Any fitted model of pysirus, such as one from ``pysirus.load``.
+    frame : pyspark.sql.DataFrame
+        The rows. It needs the columns that occur in rules, and may have others.
+    prediction : str, default="prediction"
+        Name of the column that is added. For classes it is the label, and there is a column ``probability_<label>`` for
+        each class.
+
+    Returns
+    -------
+    frame : pyspark.sql.DataFrame
+
+    Examples
+    --------
+    >>> from pysirus.spark import transform
+    >>> transform(pysirus.load("houses.json"), frame)  # doctest: +SKIP
+    DataFrame[area: bigint, district: string, prediction: double]
+    """
+    check_frame(frame, "transform")
+    from pyspark.sql import functions as F
+
+    from pysirus.export._conditions import check_derived, used_features
+    from pysirus.export._dialects import SPARK
+    from pysirus.export._writer import Writer
+
+    rules: Model = model._as_model()
+    check_derived(rules, "Spark")
+    names = {i: f"_pysirus_{i}" for i in used_features(rules)}
+    inputs = {name: _input(frame, rules.features[i], rules, i) for i, name in names.items()}
+    renamed = _with_inputs(rules, names)
+    clean = replace(SPARK, as_number=str, as_text=str, guesses=None, has_nan=False)  # of columns that `_input` has made
+    writer = Writer(renamed, clean)
+    sums = writer.sums(prediction)
+    hidden = {name: f"_pysirus_score_{k}" if rules.family.needs_exp else name for k, name in enumerate(sums)}
+    sums = {hidden[name]: text for name, text in sums.items()}
+    steps = [sums, writer.answers([writer.column(name) for name in sums], prediction)]
+    taken = {name.casefold(): name for name in frame.columns}  # as Spark compares them
+    for name in (name for step in steps for name in step):
+        if (old := taken.setdefault(name.casefold(), name)) is not name:
+            raise DataError(f"Column '{name}' would be added, and there is '{old}' already. Rename or drop that one.")
+    if inputs:
+        frame = frame.withColumns(inputs)
+    for step in steps:
+        frame = frame.withColumns({name: F.expr(text) for name, text in step.items()}) if step else frame
+    return frame.drop(*inputs, *(new for old, new in hidden.items() if new != old))

@@ -29,7 +29,7 @@ from pysirus._parameters import ParameterError, check_integer
 from pysirus._terms.stability import Stability, Universe, measure
 from pysirus._text.message import Parameter, setting
 from pysirus._use.evidence import Evidence, expected_return, next_return, terms_evidence
-from pysirus.estimators.door import Given
+from pysirus.engine.door import Given
 
 if TYPE_CHECKING:
     from pysirus.estimators.sirus import SirusBase
@@ -110,7 +110,10 @@ def _in_memory(estimator: SirusBase, X: Any) -> Any:
         return X.compute()
     if is_spark(X):
         return X.toPandas()
-    from pysirus.engine.door import Reading, opened  # as long as nobody has rows elsewhere, nobody waits for it
+    from pysirus.engine.backends.streams import (  # as long as nobody has rows elsewhere, nobody waits for it
+        Reading,
+        opened,
+    )
 
     labels = [name for name in estimator.categorical_features or () if isinstance(name, str)]
     with opened(X, Reading(memory=sys.maxsize, labels=labels)) as rows:

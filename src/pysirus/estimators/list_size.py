@@ -6,23 +6,22 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain, repeat
+from itertools import chain
 from numbers import Integral
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
 from pysirus._data.table import Table, recode_table
-from pysirus._families.read import name_of
 from pysirus._families.responses import Response
-from pysirus._learn.fit import FitPlan, Fitted, PutInBins, fit
+from pysirus._learn.fit import FitPlan, Fitted, fit
 from pysirus._learn.grow import Limits, Settings, bin_rows
 from pysirus._learn.stages import LEAST_ROWS
-from pysirus._learn.tuning.folds import PER_STAGE, STAGE_TREES, Split, TuningPlan, draw_folds, fit_folds
-from pysirus._learn.tuning.forward import FORWARD, Periods, check_forward, forward_folds, read_times
+from pysirus._learn.tuning.folds import PER_STAGE, STAGE_TREES, TuningPlan, draw_folds
+from pysirus._learn.tuning.forward import FORWARD, Periods, check_forward
 from pysirus._learn.tuning.held_out import FoldPrediction, evaluate
 from pysirus._learn.tuning.tune import MOST_REPEATS, tune
 from pysirus._learn.weighing import weighing_of
@@ -34,21 +33,19 @@ from pysirus._parameters import ParameterError
 from pysirus._parameters.table import Folds, ListSize
 from pysirus._runtime.console import warn_user
 from pysirus._text.message import Parameter
-from pysirus.estimators.door import MEMORY, Given, enter
-from pysirus.estimators.in_parts import InParts
+from pysirus.engine.door import MEMORY, Given, RowsInMemory, TrainingRows
 from pysirus.estimators.intervals import Calibrated
 from pysirus.estimators.rule_model import RuleModel
+from pysirus.estimators.sirus import SirusBase
 
 if TYPE_CHECKING:
-    from pysirus.engine.backends.sources import Paths
-    from pysirus.engine.parts import EngineOptions
-    from pysirus.engine.read import PartRows
+    pass
 
 
 Self = TypeVar("Self", bound="FixedSizeSirus")
 
 
-class FixedSizeSirus(InParts, ListSize):
+class FixedSizeSirus(SirusBase, ListSize):
     """Bins, forest, selection, weights, stages: once, on all rows."""
 
     def fit(
@@ -96,15 +93,11 @@ class FixedSizeSirus(InParts, ListSize):
         -------
         self : estimator
         """
-        enter(self, Given(X, y, sample_weight, None, exposure, drop, memory, scratch, row_id))
+        self._enter(Given(X, y, sample_weight, None, exposure, drop, memory, scratch, row_id))
         return self
 
-    def _fit_table(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
-        settings = self._settings()
-        table, response, target = self._read(X, y, sample_weight)
-        settings = self._choose_device(settings, table.n_rows, table.n_columns)
-        self._keep(fit(partial(bin_rows, table, response, target), self._plan(settings)))
-        self._remember(ColumnRoles(target, name_of(sample_weight)))
+    def _learn(self, rows: TrainingRows, settings: Settings) -> Fitted:
+        return fit(rows.put_in_bins, self._plan(self._settle_device(settings, rows)))
 
     def cross_validate(
         self: Self, X: Any, y: Any, sample_weight: Any = None, *, cv: Any = 10, groups: Any = None
@@ -142,9 +135,6 @@ class FixedSizeSirus(InParts, ListSize):
             self.model_ = replace(self.model_, facts=replace(self.model_.facts, out_of_fold=found.to_facts()))
         return found
 
-    def _learner(self, parts: PartRows, settings: Settings, options: EngineOptions) -> Callable[[PutInBins], Fitted]:
-        return partial(fit, plan=self._plan(settings))
-
     def _learn_again(self, table: Table, response: Response, settings: Settings, *, retune: bool) -> Model:
         plan = self._plan(settings)
         if plan.n_stages is None and not retune:
@@ -168,7 +158,7 @@ class FixedSizeSirus(InParts, ListSize):
 Tuned = TypeVar("Tuned", bound="TunedSirus")
 
 
-class TunedSirus(InParts, Folds):
+class TunedSirus(SirusBase, Folds):
     """Tuning by cross-validation, for any kind of response."""
 
     _is_tuned: ClassVar[bool] = True
@@ -228,29 +218,33 @@ class TunedSirus(InParts, Folds):
         """
         groups = check_forward(self.cv, groups, time)
         roles = {"groups": "time"} if self._forward else {}
-        enter(self, Given(X, y, sample_weight, groups, exposure, drop, memory, scratch, row_id, roles))
+        self._enter(Given(X, y, sample_weight, groups, exposure, drop, memory, scratch, row_id, roles))
         return self
 
-    def _fit_table(self, X: Any, y: Any, sample_weight: Any, groups: Any) -> None:
-        settings = self._settings()
+    def _fit_rows(self, rows: TrainingRows, settings: Settings) -> None:
         calibrated = self._calibrated
-        table, response, target = self._read(X, y, sample_weight)
-        kept = self._counting(y, sample_weight, table.n_rows)
-        seed, periods = settings.seed, None
-        splits: Iterator[list[Split]]
-        if self._forward:
-            folds = forward_folds(read_times(groups, len(kept))[kept])
-            splits, periods = repeat(folds.splits(), self._most_repeats), folds.periods
-        else:
-            splits = draw_folds(self.cv, self._most_repeats, response=response, groups=groups, kept=kept, seed=seed)
-        first = next(splits)  # what is wrong with the folds is said before anything is grown
+        if calibrated is not None and not isinstance(rows, RowsInMemory):
+            raise ParameterError(f"{Parameter('keep_folds')} takes rows in memory: fit without it, and calibrate.")
+        super()._fit_rows(rows, settings)
+        if calibrated is not None and isinstance(rows, RowsInMemory):
+            together = None if self._forward else rows.groups
+            calibrated.calibrate(*rows.given, groups=together, nested=self.nested)
+
+    def _learn(self, rows: TrainingRows, settings: Settings) -> Fitted:
+        if rows.place != "memory":  # before anything is read
+            settings = self._settle_device(settings, rows)
+        periods, repetitions = rows.draw_folds(self.cv, self._most_repeats, settings.seed)
+        first = next(repetitions)  # what is wrong with the folds is said before anything is grown
         n_forests = 1 + (1 if self.n_repeats == "auto" else self._most_repeats) * len(first)
-        settings = self._choose_device(settings, table.n_rows, table.n_columns, n_forests)
-        self._keep(self._tune(table, response, target, settings, chain([first], splits), periods))
-        self._remember(ColumnRoles(target, name_of(sample_weight), groups=name_of(groups)))
-        if calibrated is not None:
-            together = None if self._forward else groups
-            calibrated.calibrate(X, y, sample_weight, groups=together, nested=self.nested)
+        settings = self._settle_device(settings, rows, n_forests)
+        return self._tune(rows, chain([first], repetitions), settings, periods)
+
+    def _tune(
+        self, rows: TrainingRows, repetitions: Iterator[Any], settings: Settings, periods: Periods | None = None
+    ) -> Fitted:
+        """The list whose size the folds of some repetitions choose."""
+        plan = replace(self._plan(settings), periods=periods)
+        return tune(rows.put_in_bins, rows.fit_folds(repetitions, plan), plan)
 
     @property
     def _forward(self) -> bool:
@@ -272,29 +266,13 @@ class TunedSirus(InParts, Folds):
             raise ParameterError(f"{Parameter('keep_folds')} is not for times to an event: they have no intervals.")
         return self
 
-    def _tune(
-        self,
-        table: Table,
-        response: Response,
-        target: str,
-        settings: Settings,
-        splits: Iterable[Sequence[Split]],
-        periods: Periods | None = None,
-    ) -> Fitted:
-        """Tuning on rows in memory."""
-        plan = replace(self._plan(settings), periods=periods)
-        folds = partial(fit_folds, table, response, splits, plan)
-        return tune(partial(bin_rows, table, response, target), folds, plan)
-
     def _learn_again(self, table: Table, response: Response, settings: Settings, *, retune: bool) -> Model:
         model = self.model_
         if retune:
             if not isinstance(self.cv, Integral):
                 raise ParameterError(f"{Parameter('retune')} needs {Parameter('cv')} to be a number of folds.")
-            kept = np.ones(table.n_rows, dtype=bool)
-            n_repeats, seed = self._most_repeats, settings.seed
-            splits = draw_folds(self.cv, n_repeats, response=response, groups=None, kept=kept, seed=seed)
-            return self._tune(table, response, model.target, settings, splits).model
+            rows = RowsInMemory(table, response, model.target, np.ones(table.n_rows, dtype=bool))
+            return self._tune(rows, rows.draw_folds(self.cv, self._most_repeats, settings.seed)[1], settings).model
         plan, n_stages = self._plan(settings), model.facts.n_stages or 1
         slopes = settings.slopes and any(term.line_values for term in model.selected)
         size = plan.each(PER_STAGE, staged=True)
@@ -308,80 +286,8 @@ class TunedSirus(InParts, Folds):
         later = (n_stages - 1) * STAGE_TREES
         return n_trees - later if n_trees >= n_stages * STAGE_TREES else n_trees // n_stages
 
-    def fit_files(
-        self: Tuned,
-        paths: Paths,
-        target: str,
-        *,
-        sample_weight: str | None = None,
-        groups: str | None = None,
-        time: str | None = None,
-        exposure: str | None = None,
-        drop: Sequence[str] = (),
-        memory: int = 1 << 30,
-        quantiles: str = "exact",
-        scratch: str | os.PathLike[str] | None = None,
-    ) -> Tuned:
-        """Choose the number of rules and learn them from files that need not fit into memory, as ``fit`` does.
-
-        All folds share the passes over the files. ``cv`` must be a number of folds, or "forward".
-
-        Parameters
-        ----------
-        paths : str, path or list of them
-            Parquet or CSV files, folders of them, or patterns such as ``data/*.parquet``. Rows are numbered in file
-            order; the files of a folder or pattern are sorted by name.
-        target : str
-            The column to predict.
-        sample_weight : str, optional
-            The column of sample weights.
-        groups : str, optional
-            A column, which is no feature: rows of the same group stay in the same fold.
-        time : str, optional
-            With ``cv="forward"``: the column of times, which is no feature.
-        exposure : str, optional
-            Of counts, the column of what they were collected over: what is learned are counts per unit of it, with the
-            exposure (times the weights) as weight. It is no feature.
-        drop : list of str, optional
-            Columns to leave out.
-        memory : int, default=2**30
-            About how many bytes to use.
-        quantiles : {"exact", "sketch"}, default="exact"
-            With "sketch" cuts are near the quantiles, which saves two passes over the files.
-        scratch : str or path, optional
-            The folder for the scratch files, by default the temporary folder. They are removed at the end.
-
-        Returns
-        -------
-        self : estimator
-        """
-        options: dict[str, Any] = {"drop": drop, "memory": memory, "quantiles": quantiles, "scratch": scratch}
-        options["groups"] = check_forward(self.cv, groups, time)
-        return self._fit_files(paths, target, weights=sample_weight, exposure=exposure, **options)
-
     def _settings(self) -> Settings:
         return replace(super()._settings(), draws_few=True)
-
-    def _learner(self, parts: PartRows, settings: Settings, options: EngineOptions) -> Callable[[PutInBins], Fitted]:
-        from pysirus.engine.folds import draw_repetitions  # as long as nobody has rows in parts, nobody waits for it
-        from pysirus.engine.tune import fit_folds_of_parts
-
-        if self.keep_folds:
-            raise ParameterError(f"{Parameter('keep_folds')} takes rows in memory: fit without it, and calibrate.")
-        periods, repetitions = draw_repetitions(self.cv, self._most_repeats, parts, settings.seed)
-        plan = replace(self._plan(settings), periods=periods)
-        folds = partial(fit_folds_of_parts, parts, plan, options, repetitions)
-        return partial(tune, fit_folds=folds, plan=plan)
-
-    def _choose_device_of_files(self, settings: Settings, n_rows: int, n_columns: int) -> Settings:
-        """Forests of folds grow together, from the same rows, which a GPU cannot."""
-        if self.device == "gpu":
-            raise ParameterError(
-                f"{Parameter('device')} must be 'cpu' or 'auto' to tune on files, got 'gpu': tune in memory, or fit "
-                f"files with the {Parameter('p0')} of a sample."
-            )
-        self.device_ = "cpu"
-        return settings
 
     @property
     def _most_repeats(self) -> int:

@@ -28,7 +28,7 @@ from pysirus._use.monitor import reference_from
 from pysirus._use.reasons import with_reasons
 from pysirus._use.refit import Refit, compare_refit
 from pysirus._use.score import Rows
-from pysirus.estimators.door import Given
+from pysirus.engine.door import Given
 from pysirus.estimators.evidence import own_columns
 
 if TYPE_CHECKING:

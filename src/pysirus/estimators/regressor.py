@@ -3,9 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, ClassVar
 
+from sklearn.utils.validation import check_is_fitted
+
+from pysirus._families.numbers import Gaussian, LogMean
+from pysirus._families.of_model import BY_LOSS
+from pysirus._learn.grow import Settings
+from pysirus._parameters import ParameterError
 from pysirus._parameters.check import documented
 from pysirus._parameters.table import (
+    PARAMETERS,
     Constraining,
     Folds,
     Growing,
@@ -15,8 +23,60 @@ from pysirus._parameters.table import (
     Stages,
     replaced,
 )
+from pysirus._text.message import Parameter, setting
+from pysirus.estimators.base import RuleRegressor
+from pysirus.estimators.intervals import NumberIntervals
 from pysirus.estimators.list_size import FixedSizeSirus, TunedSirus
-from pysirus.estimators.sirus import RegressionBase
+from pysirus.estimators.sirus import SirusBase
+
+
+class RegressionBase(NumberIntervals, RuleRegressor, SirusBase):
+    """Estimators of numbers."""
+
+    _fitted_facts: ClassVar[tuple[str, ...]] = ("n_trees", "ridge_penalty", "idle_columns", "n_stages")
+
+    loss: str
+    power: float
+
+    @property
+    def _idle_parameters(self) -> tuple[str, ...]:
+        return () if self.loss == "tweedie" else ("power",)
+
+    def _settings(self) -> Settings:
+        """The parameters, checked; a power that nothing would use is an error."""
+        settings = super()._settings()
+        if self._idle_parameters and self.power != PARAMETERS["power"].default:
+            wanted, found = setting("loss", "tweedie"), setting("loss", self.loss)
+            raise ParameterError(
+                f"{Parameter('power')} is for {wanted}, got {found}. Leave it out, or choose that loss."
+            )
+        return settings
+
+    @property
+    def _family(self) -> Gaussian | LogMean:
+        return BY_LOSS[self.loss].from_facts("y", 1.0, {"power": self.power}) if self.loss in BY_LOSS else Gaussian()
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """R² or, for counts and amounts, D²: the share of the deviance that is explained.
+
+        Parameters
+        ----------
+        X : data frame or array of shape (n_rows, n_columns)
+            Rows that the model was not fitted on.
+        y : array of shape (n_rows,)
+            Their targets; rates (counts per unit of exposure) where the model was fitted on rates.
+        sample_weight : array of shape (n_rows,), optional
+            Their weights; of rates the exposures.
+
+        Returns
+        -------
+        score : float
+            1 is perfect, 0 no better than the mean of y; as ``r2_score`` and ``d2_tweedie_score`` of scikit-learn.
+        """
+        check_is_fitted(self)
+        if self.model_.family.deviance_loss is None and not isinstance(y, str):
+            return float(super().score(X, y, sample_weight))
+        return self.model_.score(X, y, sample_weight)
 
 
 @documented

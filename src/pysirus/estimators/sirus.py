@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
-from sklearn.base import ClassifierMixin
-from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted
 
 from pysirus._bins.cuts import Cuts
 from pysirus._bins.lines import may_slope
@@ -22,31 +18,28 @@ from pysirus._data.frame import rows_that_count, which_count
 from pysirus._data.problems import merge_errors
 from pysirus._data.table import Table, read_table
 from pysirus._families.base import Family
-from pysirus._families.class_shares import ClassShares
-from pysirus._families.classes import ClassFamily, Multinomial
-from pysirus._families.numbers import Gaussian, LogMean
-from pysirus._families.of_model import BY_LOSS
 from pysirus._families.read import target_name
 from pysirus._families.responses import Response
 from pysirus._forest.gpu_platform import Work, choose_device
 from pysirus._learn.constraints import ConstraintParams
 from pysirus._learn.fit import Fitted
 from pysirus._learn.grow import Settings
-from pysirus._learn.weighing.base import NO_STAGES
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError, to_share
 from pysirus._parameters.check import to_seed
-from pysirus._parameters.table import PARAMETERS, Constraining, Growing, Running, check_parameters
+from pysirus._parameters.table import Constraining, Growing, Running, check_parameters
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import rules_of
 from pysirus._terms.stability import Universe, universe_of
 from pysirus._text.message import Parameter, setting
-from pysirus.estimators.base import RuleEstimator, RuleRegressor
-from pysirus.estimators.door import anywhere
-from pysirus.estimators.intervals import ClassSets, NumberIntervals
+from pysirus.engine.door import Given, InBatches, Reader, TrainingRows, as_dataset
+from pysirus.estimators.base import RuleEstimator
 
 if TYPE_CHECKING:
     from pysirus._use.evidence import Evidence
+    from pysirus.engine.backends.sources import Paths
+
+Self = TypeVar("Self", bound="SirusBase")
 
 
 class SirusBase(RuleEstimator, Running, Growing, Constraining):
@@ -107,6 +100,79 @@ class SirusBase(RuleEstimator, Running, Growing, Constraining):
         work = Work(n_read, n_columns, settings.n_trees, n_forests, settings.n_threads)
         device, self.device_ = choose_device(self.device, work)
         return replace(settings, device=device)
+
+    def _settle_device(self, settings: Settings, rows: TrainingRows, n_forests: int = 1) -> Settings:
+        """The same for rows that may lie elsewhere: a GPU takes those that are in memory or, untuned, in files."""
+        if rows.place == "memory" or (rows.place == "files" and not self._is_tuned):
+            assert rows.n_rows is not None
+            return self._choose_device(settings, rows.n_rows, rows.n_columns, n_forests)
+        if self.device == "gpu":
+            where, instead = "for Dask and Spark", "a GPU takes rows that are in memory or in files."
+            if rows.place == "files":  # whose folds grow together, from the same rows
+                where = "to tune on files"
+                instead = f"tune in memory, or fit files with the {Parameter('p0')} of a sample."
+            raise ParameterError(f"{Parameter('device')} must be 'cpu' or 'auto' {where}, got 'gpu': {instead}")
+        self.device_ = "cpu"
+        return settings
+
+    @abstractmethod
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Any:
+        """Learn the rules."""
+
+    def fit_files(self: Self, paths: Paths, target: str, *, quantiles: str = "exact", **options: Any) -> Self:
+        """Learn the rules from files that are read in batches, however small they are: ``fit`` in other words.
+
+        The files are read a few times, and encoded once into a scratch file with one byte per value. With ``prepare``
+        dates become features, as in ``fit``; all other columns must be usable as they are.
+
+        Parameters
+        ----------
+        paths : str, path or list of them
+            Parquet files, folders of them, or patterns such as ``data/*.parquet``; or CSV files in UTF-8, which are
+            read once more for their types. Addresses such as ``s3://bucket/data/*.parquet`` too. Rows are numbered in
+            file order; the files of a folder or pattern are sorted by name.
+        target : str
+            The column to predict.
+        quantiles : {"exact", "sketch"}, default="exact"
+            Columns with very many distinct values need one more pass, rarely two, for cuts at the exact quantiles. With
+            "sketch" the cuts come from the first pass, and ``model_.facts["quantile_error"]`` bounds their distance
+            from the exact quantiles, as a fraction of the rows.
+        **options
+            ``sample_weight``, ``exposure``, ``drop``, ``memory``, ``scratch``, and of tuned estimators ``groups`` and
+            ``time``, as in ``fit``: names of columns.
+
+        Returns
+        -------
+        self : estimator
+        """
+        self.fit(InBatches(paths, quantiles), target, **options)
+        return self
+
+    def _enter(self, given: Given) -> None:
+        """Learn from rows, wherever they lie."""
+        settings = self._settings()
+        with as_dataset(given, self._reader(settings)) as rows:
+            self._fit_rows(rows, settings)
+
+    def _reader(self, settings: Settings) -> Reader:
+        """How rows are read."""
+        known = self._family, self.categorical_features, self.prepare
+        return Reader(*known, settings.n_threads, self.verbose, self._is_tuned, self._read)
+
+    def _fit_rows(self, rows: TrainingRows, settings: Settings) -> None:
+        """Learn from rows that were opened, and keep the model."""
+        self._keep(self._learn(rows, settings))
+        if rows.roles is not None:
+            self._remember(rows.roles)
+        self._keep_marks(rows.marks)
+
+    @abstractmethod
+    def _learn(self, rows: TrainingRows, settings: Settings) -> Fitted:
+        """What the rows teach."""
+
+    def _told_of_folds(self, groups: Any) -> dict[str, Any]:
+        """What ``fit`` takes of rows that stay together; nothing where there are no folds."""
+        return {}
 
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Table, Response, str]:
         """The table, the response and its name, without rows that do not count."""
@@ -219,165 +285,3 @@ class SirusBase(RuleEstimator, Running, Growing, Constraining):
         if "_paths" not in self.__dict__:
             raise AttributeError("candidates_ exists only after fit; model files do not store it.")
         return RuleSet(rules_of(self._paths, range(len(self._paths.counts)), self._cuts))
-
-
-class RegressionBase(NumberIntervals, RuleRegressor, SirusBase):
-    """Estimators of numbers."""
-
-    _fitted_facts: ClassVar[tuple[str, ...]] = ("n_trees", "ridge_penalty", "idle_columns", "n_stages")
-
-    loss: str
-    power: float
-
-    @property
-    def _idle_parameters(self) -> tuple[str, ...]:
-        return () if self.loss == "tweedie" else ("power",)
-
-    def _settings(self) -> Settings:
-        """The parameters, checked; a power that nothing would use is an error."""
-        settings = super()._settings()
-        if self._idle_parameters and self.power != PARAMETERS["power"].default:
-            wanted, found = setting("loss", "tweedie"), setting("loss", self.loss)
-            raise ParameterError(
-                f"{Parameter('power')} is for {wanted}, got {found}. Leave it out, or choose that loss."
-            )
-        return settings
-
-    @property
-    def _family(self) -> Gaussian | LogMean:
-        return BY_LOSS[self.loss].from_facts("y", 1.0, {"power": self.power}) if self.loss in BY_LOSS else Gaussian()
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R² or, for counts and amounts, D²: the share of the deviance that is explained.
-
-        Parameters
-        ----------
-        X : data frame or array of shape (n_rows, n_columns)
-            Rows that the model was not fitted on.
-        y : array of shape (n_rows,)
-            Their targets; rates (counts per unit of exposure) where the model was fitted on rates.
-        sample_weight : array of shape (n_rows,), optional
-            Their weights; of rates the exposures.
-
-        Returns
-        -------
-        score : float
-            1 is perfect, 0 no better than the mean of y; as ``r2_score`` and ``d2_tweedie_score`` of scikit-learn.
-        """
-        check_is_fitted(self)
-        if self.model_.family.deviance_loss is None and not isinstance(y, str):
-            return float(super().score(X, y, sample_weight))
-        return self.model_.score(X, y, sample_weight)
-
-
-class ClassBase(ClassSets, ClassifierMixin, SirusBase):  # type: ignore[misc]
-    """Estimators of classes."""
-
-    _fitted_facts: ClassVar[tuple[str, ...]] = ("n_trees", "idle_columns")
-
-    class_weight: Any
-    positive_class: Any
-    weighting: str
-    n_stages: int | str
-    classes_: NDArray[Any]
-
-    @property
-    def _family(self) -> ClassFamily:
-        family = ClassShares if self.weighting == "equal" else Multinomial
-        return family(spoken_of=self.positive_class, class_weight=self.class_weight)
-
-    def _settings(self) -> Settings:
-        settings = super()._settings()
-        if self.weighting == "equal" and self.n_stages != 1:
-            raise ParameterError(NO_STAGES)
-        return replace(settings, known=replace(settings.known, positive_class=self.positive_class))
-
-    @anywhere
-    def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Class probabilities: the softmax of the scores, or with equal weights the mean of class proportions.
-
-        Parameters
-        ----------
-        X : data frame or array of shape (n_rows, n_columns)
-            Columns are matched by name if both tables have names, otherwise by position.
-
-        Returns
-        -------
-        probabilities : ndarray of shape (n_rows, n_classes)
-            In the order of ``classes_``; each row sums to one.
-        """
-        return self._raw_predict(X)
-
-    @anywhere
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class; on a tie, the first in ``classes_``.
-
-        Parameters
-        ----------
-        X : data frame or array of shape (n_rows, n_columns)
-            Columns are matched by name if both tables have names, otherwise by position.
-
-        Returns
-        -------
-        labels : ndarray of shape (n_rows,)
-        """
-        shares = self.predict_proba(X)
-        return np.asarray(self.classes_[self.model_.choose(shares)])
-
-    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows whose most probable class is the true one.
-
-        Parameters
-        ----------
-        X : data frame, array, path, query or stream
-            Rows that the model was not fitted on.
-        y : array of shape (n_rows,) or str
-            Their classes, or the name of their column.
-        sample_weight : array of shape (n_rows,) or str, optional
-            Their weights, or the name of their column.
-
-        Returns
-        -------
-        accuracy : float
-        """
-        check_is_fitted(self)
-        named = isinstance(y, str)
-        return self.model_.score(X, y, sample_weight) if named else float(super().score(X, y, sample_weight))
-
-    def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """The score of each class: the intercept plus the weighted outputs of the rules.
-
-        Parameters
-        ----------
-        X : data frame or array of shape (n_rows, n_columns)
-            Columns are matched by name if both tables have names, otherwise by position.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_rows,) or (n_rows, n_classes)
-            Of two classes the log-odds of the second. With equal weights, the mean of class proportions instead: of two
-            classes that of the second less one half.
-        """
-        check_is_fitted(self)
-        scores = self.model_.scores(X, owner=type(self).__name__)
-        return self.model_.family.ranking(scores)
-
-    def _set_model(self, model: Model) -> None:
-        super()._set_model(model.speaking_of(self.positive_class))
-        self.classes_ = model.labels
-        for name in ("ridge_penalty", "n_stages"):
-            if name in model.facts:
-                setattr(self, f"{name}_", model.facts[name])
-            else:
-                self.__dict__.pop(f"{name}_", None)
-
-    def _restore(self, document: Mapping[str, Any]) -> None:
-        super()._restore(document)
-        if isinstance(self.class_weight, dict):  # whose labels JSON has made text of
-            labels = {label if isinstance(label, str) else json.dumps(label): label for label in self.classes_.tolist()}
-            self.class_weight = {labels.get(name, name): weight for name, weight in self.class_weight.items()}
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.classifier_tags.multi_class = True
-        return tags

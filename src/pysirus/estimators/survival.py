@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar, NoReturn
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,7 @@ from pysirus._data.table import Table
 from pysirus._families.cox import Cox
 from pysirus._families.responses import Response
 from pysirus._families.survival import WANTED, SurvivalResponse
-from pysirus._families.target import IN_MEMORY
 from pysirus._model.model import Model
-from pysirus._parameters import ParameterError
 from pysirus._parameters.check import documented
 from pysirus._parameters.table import (
     Constraining,
@@ -56,13 +54,6 @@ class SurvivalBase(SirusBase):
         table, response, _ = super()._read(X, y, sample_weight)
         assert isinstance(response, SurvivalResponse)
         return table, response, response.time_name
-
-    def fit_files(self, paths: Any, target: Any = None, **options: Any) -> NoReturn:
-        """Refused: survival needs all rows in memory."""
-        raise ParameterError(IN_MEMORY)
-
-    def _fit_parts(self, *given: Any, **options: Any) -> NoReturn:
-        raise ParameterError(IN_MEMORY)
 
     def _set_model(self, model: Model) -> None:
         super()._set_model(model)

@@ -9,19 +9,28 @@ from __future__ import annotations
 import pickle
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
-import cloudpickle
-import dask
-from dask.base import get_scheduler
-from dask.system import CPU_COUNT
-from dask.utils import parse_timedelta
+import numpy as np
+
+try:
+    import cloudpickle
+    import dask
+    import dask.array as da
+    import dask.dataframe as dd
+    from dask.base import get_scheduler
+    from dask.system import CPU_COUNT
+    from dask.utils import parse_timedelta
+except ImportError as error:
+    raise ImportError("Dask collections need dask: pip install pysirus[dask].") from error
 
 from pysirus._data.column import DataError
+from pysirus._data.read import check_name
+from pysirus._model.facts import ColumnRoles
 from pysirus._parameters import ParameterError
 from pysirus._runtime.console import warn_user
-from pysirus.engine.parts import Answer, Part, sum_of, sum_of_some
+from pysirus.engine.parts import Answer, EngineOptions, Part, sum_of, sum_of_some, tally_of_bytes
 from pysirus.engine.shard import Shard
 
 Block = Any  # a delayed block of rows
@@ -35,6 +44,10 @@ DEFAULT_TIMEOUT = "10 minutes"
 WARN_AFTER = 30.0  # seconds without a worker
 STEP = 5.0  # seconds between two looks at the workers
 LARGE = 1 << 20  # bytes of a query
+COLLECTIONS = (dd.DataFrame, dd.Series, da.Array)
+# answers travel between workers: some megabytes each, for the cuts about 400 kilobytes a column, at most 32 megabytes
+OPTIONS = EngineOptions(tally=1 << 14, sum_bytes=1 << 24)
+TALLY_BYTES = 1 << 25
 
 
 @dataclass(frozen=True)
@@ -302,3 +315,96 @@ def _tasks(call: Callable[..., Any], query: Callable[[Part], Any], partitions: S
     """A task a partition."""
     sent, task = _sent(query), dask.delayed(call, pure=False)
     return [task(sent, p.number, p.X, p.y, p.weights, p.groups) for p in partitions]
+
+
+# -------------------------------------------------------------------------------------------------------- collections
+
+
+def from_collections(
+    X: Any, y: Any, sample_weight: Any, groups: Any = None
+) -> tuple[DaskRows, ColumnRoles, EngineOptions]:
+    """The rows of Dask collections, what their columns are for, and how much their answers may take."""
+    X = one_block_wide(X)
+    y = _column(X, y, "y", "target")
+    weights = None if sample_weight is None else _column(X, sample_weight, "sample_weight", "sample weights")
+    groups = None if groups is None else _column(X, groups, "groups", "groups")
+    if isinstance(y, str) and y in [name for name in (weights, groups) if isinstance(name, str)]:
+        raise ParameterError(f"'{y}' is the target and cannot be the sample weights or the groups too.")
+    own = {name for name in (y, weights, groups) if isinstance(name, str)}
+    if isinstance(X, dd.DataFrame) and len(own) == len(X.columns):
+        raise DataError("No feature is left besides the target and the sample weights.")
+    for role, other in (("y", y), ("sample_weight", weights), ("groups", groups)):
+        if isinstance(other, COLLECTIONS):
+            _check_lined_up(X, other, role)
+
+    blocks, none = _blocks(X), [None] * X.npartitions
+    given = (y, weights, groups)
+    apart = [none if c is None else _blocks(X[c] if isinstance(c, str) else c) for c in given]
+    # a column of the table is taken from its block, so that the block is made once
+    inside = [[c] * X.npartitions if isinstance(c, str) else own for c, own in zip(given, apart)]
+    rows = DaskRows(_number(blocks, *inside), _number(none, *apart))
+    n_columns = len(X.columns) if isinstance(X, dd.DataFrame) else X.shape[1]
+    options = replace(OPTIONS, tally=min(OPTIONS.tally, tally_of_bytes(TALLY_BYTES, n_columns)))
+    return rows, ColumnRoles(_name(y) or "y", _name(weights), groups=_name(groups)), options
+
+
+def _name(column: Any) -> str | None:
+    """The name of a column of the table, or of a series beside it; that of an array is Dask's own."""
+    name = column if isinstance(column, str) else getattr(column, "name", None)
+    return name if isinstance(name, str) and name and not isinstance(column, da.Array) else None
+
+
+def _number(*blocks: Sequence[Block]) -> list[Partition]:
+    """Partitions of table, response, weights and groups."""
+    return [Partition(i, *row) for i, row in enumerate(zip(*blocks))]
+
+
+def _blocks(collection: Any) -> list[Block]:
+    """The partitions of a collection, in order."""
+    return list(np.ravel(collection.to_delayed()))
+
+
+def one_block_wide(X: Any) -> Any:
+    """An array whose blocks hold whole rows; frames are so."""
+    if not isinstance(X, da.Array):
+        return X
+    if X.ndim != 2:
+        raise DataError(
+            f"X must be a table, found a Dask array of {X.ndim} dimension(s). Reshape it to rows and columns."
+        )
+    return X if X.numblocks[1] == 1 else X.rechunk({1: -1})
+
+
+def _column(X: Any, column: Any, role: str, purpose: str) -> Any:
+    """The response or the weights: a name, a series or an array of one dimension."""
+    if isinstance(column, str):
+        if not isinstance(X, dd.DataFrame):
+            raise DataError(f"{role} is the name '{column}', but X is an array without names. Give a Dask array.")
+        check_name(list(X.columns), column, purpose)
+        return column
+    if isinstance(column, dd.DataFrame) and len(column.columns) == 1:
+        return column[column.columns[0]]
+    if isinstance(column, da.Array) and column.ndim == 2 and column.shape[1] == 1:
+        return column[:, 0]
+    if isinstance(column, dd.Series) or (isinstance(column, da.Array) and column.ndim == 1):
+        return column
+    raise DataError(
+        f"{role} must be a Dask Series, a Dask array of one dimension or the name of a column of X where X is a Dask "
+        f"collection, found {type(column).__module__.split('.')[0]}.{type(column).__name__}. Make it one with "
+        "dask.dataframe.from_pandas or dask.array.from_array, in the partitions of X."
+    )
+
+
+def _check_lined_up(X: Any, other: Any, role: str) -> None:
+    """Partition by partition the same rows, as far as it is known before they are read."""
+    advice = f"Take X and {role} from one collection, or give {role} the partitions of X with "
+    advice += "rechunk." if isinstance(other, da.Array) else "repartition."
+    if X.npartitions != other.npartitions:
+        raise DataError(f"X has {X.npartitions} partition(s), {role} has {other.npartitions}. {advice}")
+    known = [getattr(c, "known_divisions", False) for c in (X, other)]
+    if all(known) and X.divisions != other.divisions:
+        raise DataError(f"X and {role} have different divisions: their partitions hold different rows. {advice}")
+    if isinstance(X, da.Array) and isinstance(other, da.Array):
+        for i, (n, m) in enumerate(zip(X.chunks[0], other.chunks[0])):
+            if n == n and m == m and n != m:  # nan where it is not known
+                raise DataError(f"partition {i}: X has {n} rows, {role} has {m} rows. {advice}")

@@ -19,7 +19,7 @@ from pysirus._data.read import check_name
 from pysirus._data.table import read_table
 from pysirus._parameters import ParameterError
 from pysirus._text.message import rows_named
-from pysirus.engine.parts import Answer, Part, sum_of, sum_of_some, tables_of, width_of
+from pysirus.engine.parts import Answer, EngineOptions, Part, sum_of, sum_of_some, tables_of, tally_of_bytes, width_of
 from pysirus.engine.shard import Shard
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ LEAST_ROWS = 1024  # of a part
 PARTS = 1 << 32  # a partition has fewer
 FAN_IN = 16  # answers that are added up in one place
 BYTES = "reply binary"
+ANSWER_BYTES = 1 << 25  # of one answer: some of them meet on an executor, and on the driver
 
 
 # ------------------------------------------------------------------------------------------------- on the executors
@@ -263,7 +264,7 @@ class SparkRows:
         X = pa.schema([(name, kinds[name]) for name in features]).empty_table()
         read_table(X, part=True)  # complains of types before anything runs
         width = sum(map(width_of, X.schema.types))
-        self.n_features = len(features)
+        self.options = EngineOptions(tally=tally_of_bytes(ANSWER_BYTES, len(features)), sum_bytes=ANSWER_BYTES)
         self._parts = PartsOf(features, max(LEAST_ROWS, min(1 << 20, PART_BYTES // width)), row_id)
         self._response = [role for role in ("y", "weights", "id", "groups") if role in new.values()]
         # the frame itself and not the columns in use: for fewer columns Spark changes its plan, and a repartition in it

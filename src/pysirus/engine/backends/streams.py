@@ -1,0 +1,266 @@
+"""Whatever rows come from in, a table or files out: paths, Arrow datasets and streams, database queries, lazy frames.
+
+Rows that fit into a quarter of the memory become a table, which is learned from as any other. More rows stay in files,
+which are read in batches. A source that is no file is read once and, where it is too large, written to a Parquet file
+in the scratch folder: nothing says that a query gives its rows twice in the same order.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from dataclasses import dataclass, field
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import narwhals as nw
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from pysirus._data.column import DataError
+from pysirus._data.elsewhere import FilePath, is_dataset, is_path
+from pysirus._data.frame import check_names
+from pysirus._data.marks import Marks, marks_of
+from pysirus._data.read import KnownColumns, read_file
+from pysirus.engine.backends.parquet import check_same_columns, open_source, reason, tables_in
+from pysirus.engine.backends.sources import find_files, is_csv, scan_files, state_of_csv
+from pysirus.engine.parts import width_of
+
+TABLE_SHARE = 4  # a table may take this part of them: reading, bins and weights take the rest
+BATCH_BYTES = 1 << 26
+BATCH_ROWS = 1 << 10, 1 << 18  # at least, at most
+EXCEL = (".xlsx", ".xlsm")
+
+
+@dataclass(frozen=True)
+class Opened:
+    """The rows of a source: a table where they fit into memory, else files."""
+
+    table: pa.Table | None
+    files: Sequence[FilePath] = ()
+
+    @property
+    def marks(self) -> Marks:
+        """How the numbers of a table were written where it was read from text, by column."""
+        return {} if self.table is None else marks_of(self.table.schema)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How sources are opened."""
+
+    memory: int = 1 << 30  # bytes that may be taken
+    scratch: str | os.PathLike[str] | None = None  # the folder for what does not fit into memory
+    labels: Sequence[str] = ()  # columns of CSV files whose leading zeros count
+    text: Sequence[str] = ()  # columns of CSV files that are text
+    drop: Sequence[str] = ()  # columns that only some files may have
+    known: KnownColumns | None = field(default=None, compare=False)  # what a model knows of the columns of CSV files
+
+    @property
+    def table_bytes(self) -> int:
+        """What a table may take."""
+        return self.memory // TABLE_SHARE
+
+
+@contextmanager
+def opened(X: Any, how: Reading) -> Iterator[Opened]:
+    """The rows of a path or a stream; a scratch file is gone at the end."""
+    if is_path(X):
+        yield _open_paths(X, how)
+        return
+    with ExitStack() as stack:
+        reader = stack.enter_context(_stream(X, how))
+        check_names(reader.schema.names)
+        held, rest = _hold(reader, how.table_bytes)
+        if rest is None:
+            yield Opened(pa.Table.from_batches(held, reader.schema))
+            return
+        folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="pysirus-", dir=how.scratch))
+        path = Path(folder) / "rows.parquet"
+        with pq.ParquetWriter(path, reader.schema, compression="zstd") as writer:
+            while held:  # given up one by one, as they are written
+                writer.write_batch(held.pop(0))
+            for batch in rest:
+                writer.write_batch(batch)
+        yield Opened(None, [path])
+
+
+def _hold(reader: pa.RecordBatchReader, most: int) -> tuple[list[pa.RecordBatch], Iterator[pa.RecordBatch] | None]:
+    """The first batches, and the others where these are not all: None where all fit."""
+    held: list[pa.RecordBatch] = []
+    size = 0
+    for batch in reader:
+        size += batch.nbytes
+        if size > most:
+            return held, chain([batch], reader)
+        held.append(batch)
+    return held, None
+
+
+@contextmanager
+def _stream(X: Any, how: Reading) -> Iterator[pa.RecordBatchReader]:
+    """The rows of a source in batches."""
+    X = nw.to_native(X, pass_through=True)
+    if isinstance(X, pa.RecordBatchReader):
+        yield X
+    elif is_dataset(X):
+        yield X.scanner().to_reader()
+    elif hasattr(X, "sink_parquet"):  # a LazyFrame of polars, which does not hold all of its rows for that
+        with tempfile.TemporaryDirectory(prefix="pysirus-", dir=how.scratch) as folder:
+            path = Path(folder) / "rows.parquet"
+            X.sink_parquet(path)
+            with pq.ParquetFile(path, memory_map=False, pre_buffer=False) as file:
+                yield pa.RecordBatchReader.from_batches(file.schema_arrow, file.iter_batches(BATCH_ROWS[1]))
+    elif hasattr(X, "__arrow_c_stream__"):
+        yield pa.RecordBatchReader.from_stream(X)
+    else:
+        yield nw.from_native(X).collect("pyarrow").to_native().to_reader()
+
+
+# -------------------------------------------------------------------------------------------------------------- files
+
+
+def _open_paths(paths: Any, how: Reading) -> Opened:
+    """The table that some files hold together, or the files where it would be too large."""
+    if isinstance(paths, (str, os.PathLike)) and str(paths).lower().endswith(EXCEL):
+        return Opened(read_file(paths, labels=how.labels, known=how.known))
+    files = find_files(paths)
+    size = 0
+    for path in files:
+        size += _size_of(path)
+        if size > how.table_bytes:
+            return Opened(None, files)
+    sources = scan_files(files, labels=how.labels, known=how.known)
+    check_same_columns(sources, how.drop)
+    names = [name for name in sources[0].schema.names if name not in how.drop]
+    tables = [table for source in sources for _, table in tables_in(source, names, BATCH_ROWS[1])]
+    if not tables:
+        raise DataError(f"'{files[0]}' has columns but no rows{', as have the others' if files[1:] else ''}.")
+    try:
+        return Opened(pa.concat_tables(tables, promote_options="permissive").combine_chunks())
+    except pa.ArrowException as error:
+        raise DataError(
+            f"A column has different types in different files: {reason(error)}. Write all files with the same types."
+        ) from error
+
+
+def _size_of(path: FilePath) -> int:
+    """About how many bytes the rows of a file take in memory."""
+    if is_csv(path):
+        try:
+            return state_of_csv(path).size
+        except OSError as error:
+            raise DataError(f"'{path}' cannot be read: {reason(error)}.") from error
+    source = open_source(path)
+    return source.n_rows * sum(map(width_of, source.schema.types))
+
+
+def batches_of(X: Any, columns: Sequence[str] | None, how: Reading) -> Iterator[pa.Table]:
+    """The rows of a source in tables of some of its columns, all where none are named; never all of them at once."""
+    if not is_path(X):
+        with _stream(X, how) as reader:
+            for batch in reader:
+                if len(batch):
+                    table = pa.Table.from_batches([batch])
+                    yield table if columns is None else table.select(_present(columns, table.column_names))
+        return
+    if isinstance(X, (str, os.PathLike)) and str(X).lower().endswith(EXCEL):
+        yield read_file(X, how.text, known=how.known)
+        return
+    for source in scan_files(find_files(X), how.text, known=how.known):
+        names = source.schema.names if columns is None else _present(columns, source.schema.names)
+        width = sum(width_of(source.schema.field(name).type) for name in names)
+        n_rows = max(BATCH_ROWS[0], min(BATCH_ROWS[1], BATCH_BYTES // max(1, width)))
+        for _, table in tables_in(source, names, n_rows):
+            yield table
+
+
+def _present(wanted: Sequence[str], names: Sequence[str]) -> list[str]:
+    """Those of the columns that are there: what is missing is said by whoever needs it."""
+    return [name for name in names if name in set(wanted)]
+
+
+# ---------------------------------------------------------------------------------------------------------- databases
+
+# A database and a query in, the rows that it answers out: DuckDB by itself, SQLite and PostgreSQL by ADBC. The database
+# is opened to be read alone.
+
+
+POSTGRES = ("postgresql://", "postgres://")
+SQLITE_MAGIC = b"SQLite format 3\x00"
+DUCKDB_MAGIC = b"DUCK"  # from the ninth byte on
+MEMORY_DATABASE = ":memory:"
+DATABASE_ENDINGS = (".duckdb", ".ddb", ".sqlite", ".sqlite3", ".db")
+
+
+def is_database(name: str) -> bool:
+    """Whether a name is that of a database: by its address, its content, or its ending."""
+    if name == MEMORY_DATABASE or name.startswith(POSTGRES):
+        return True
+    path = Path(name)
+    if not path.is_file():
+        return name.lower().endswith(DATABASE_ENDINGS)
+    with path.open("rb") as file:
+        start = file.read(16)
+    return start.startswith(SQLITE_MAGIC) or start[8:12] == DUCKDB_MAGIC
+
+
+@contextmanager
+def run_query(database: str, sql: str) -> Iterator[pa.RecordBatchReader]:
+    """The answer to a query, batch by batch."""
+    with ExitStack() as stack:
+        try:
+            yield _answer(stack, database, sql)
+        except DataError:
+            raise
+        except Exception as error:
+            if type(error).__module__.split(".")[0] not in ("duckdb", "_duckdb", "adbc_driver_manager", "pyarrow"):
+                raise
+            said = " ".join(str(error).split())
+            raise DataError(f"The query cannot be answered by '{_shown(database)}': {said}") from error
+
+
+def _shown(database: str) -> str:
+    """An address without the password."""
+    start, at, host = database.rpartition("@")
+    return f"{start.split('://')[0]}://{host}" if at and database.startswith(POSTGRES) else database
+
+
+def _answer(stack: ExitStack, database: str, sql: str) -> pa.RecordBatchReader:
+    if database.startswith(POSTGRES):
+        return _by_adbc(stack, _module("adbc_driver_postgresql.dbapi", "postgres"), database, sql)
+    path = Path(database)
+    if database != MEMORY_DATABASE and not path.is_file():
+        raise DataError(f"There is no database '{database}'.")
+    if database != MEMORY_DATABASE:
+        with path.open("rb") as file:
+            if file.read(16).startswith(SQLITE_MAGIC):
+                address = f"file:{path.resolve()}?mode=ro"
+                return _by_adbc(stack, _module("adbc_driver_sqlite.dbapi", "sqlite"), address, sql)
+    duckdb = _module("duckdb", "duckdb")
+    connection = stack.enter_context(closing(duckdb.connect(database, read_only=database != MEMORY_DATABASE)))
+    found = connection.sql(sql)
+    if found is None:
+        raise DataError("The query answers no rows: give a SELECT.")
+    return pa.RecordBatchReader.from_stream(found)
+
+
+def _by_adbc(stack: ExitStack, driver: Any, address: str, sql: str) -> pa.RecordBatchReader:
+    cursor = stack.enter_context(closing(stack.enter_context(closing(driver.connect(address))).cursor()))
+    cursor.execute(sql)
+    return cursor.fetch_record_batch()
+
+
+def _module(name: str, extra: str) -> Any:
+    """A driver, or a message that names the extra."""
+    from importlib import import_module
+
+    try:
+        return import_module(name)
+    except ImportError as error:
+        raise ImportError(
+            f"Queries of this database need {name.split('.')[0]}: pip install pysirus[{extra}]."
+        ) from error
