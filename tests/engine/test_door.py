@@ -170,6 +170,22 @@ def _made(folder: Path, name: str) -> str:
     return name
 
 
+@pytest.mark.parametrize("source", ["parquet", "csv", "query"])
+def test_rows_without_a_target_are_left_out_in_batches_too(source, tmp_path, monkeypatch):
+    monkeypatch.setattr("pysirus.engine.backends.streams.TABLE_SHARE", 1 << 40)  # nothing fits
+    frame = one_target(rows(), "y").assign(w=np.arange(240) % 3)
+    frame["y"] = frame["y"].where(np.arange(240) % 7 != 3)
+    estimator = SirusRegressor(n_rules=5, prepare=True, **FAST)
+    said = heard(estimator, frame, "y", "w")
+    expected = _saved(estimator, tmp_path / "expected.json").read_text(encoding="utf-8")
+    assert said == ["22 of 240 rows have no target and are left out."]
+    assert heard(estimator, SOURCES[source](frame, tmp_path), "y", "w", scratch=tmp_path) == said
+    assert _saved(estimator, tmp_path / "found.json").read_text(encoding="utf-8") == expected
+    (refused,) = heard(SirusRegressor(**FAST), SOURCES[source](frame, tmp_path), "y", scratch=tmp_path)
+    where = "the source" if source == "query" else f"'{tmp_path / 'rows.'}{source}'"
+    assert refused.startswith(f"DataError: rows 0 to 239 of {where}: column 'y', the target, contains NaN")
+
+
 @pytest.mark.parametrize("source", ["pandas", "parquet", "query"])
 def test_roles_are_columns_by_name(source, tmp_path):
     frame = rows()[["a", "b", "town", "w", "count"]].assign(years=1.5, who=np.arange(240) // 4)

@@ -190,14 +190,18 @@ def which_count(y: Any, sample_weight: Any, *, need_target: bool) -> NDArray[np.
     return np.logical_and.reduce(masks) if masks else None
 
 
-def _say_dropped(y: Any, sample_weight: Any) -> None:
-    """Warn of rows that are left out for want of a target."""
+def without_target(y: Any, sample_weight: Any) -> int:
+    """How many rows that weigh something have no target."""
     rows, weighing = rows_with_target(y), rows_that_weigh(sample_weight)
     if rows is None:
-        return
-    gone = ~rows if weighing is None or len(weighing) != len(rows) else ~rows & weighing
-    if gone.any():
-        warn_user(f"{gone.sum():,} of {len(rows):,} rows have no target and are left out.")
+        return 0
+    return int((~rows if weighing is None or len(weighing) != len(rows) else ~rows & weighing).sum())
+
+
+def say_dropped(n_gone: int, n_rows: int) -> None:
+    """Warn of rows that are left out for want of a target."""
+    if n_gone:
+        warn_user(f"{n_gone:,} of {n_rows:,} rows have no target and are left out.")
 
 
 @contextmanager
@@ -232,7 +236,7 @@ def rows_that_count(X: Any, y: Any, sample_weight: Any, *, need_target: bool) ->
         taken = tuple(take(data, rows) for data in (X, y, *weights))
         if all(data is not None for data in taken):  # or lengths differ, which is said when they are read
             if need_target:
-                _say_dropped(y, sample_weight)
+                say_dropped(without_target(y, sample_weight), len(rows))
             with counting(rows, "weight zero or without a target" if need_target else "weight zero"):
                 yield (*taken, None)[:3]
             return

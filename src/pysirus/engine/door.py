@@ -44,6 +44,7 @@ from pysirus._text.message import Parameter, naming, setting
 if TYPE_CHECKING:
     from pysirus._data.recipe import ColumnRecipe
     from pysirus.engine.backends.files import FileRows
+    from pysirus.engine.backends.streams import Opened
     from pysirus.engine.parts import EngineOptions, RowDataset
     from pysirus.engine.read import PartRows
 
@@ -377,12 +378,23 @@ def _from_source(given: Given, reader: Reader) -> Iterator[TrainingRows]:
         given.names_only()
     with opened(given.X, how) as found:
         if found.table is None:
-            with _in_batches(given, list(found.files), "exact", reader) as rows:
+            with _speaking_of_source(found), _in_batches(given, list(found.files), "exact", reader) as rows:
                 yield rows
         else:
             there = [name for name in drop if name in found.table.column_names]
             marks = {name: form for name, form in found.marks.items() if name not in drop}
             yield _in_memory(replace(given, X=found.table, drop=there), reader, marks)
+
+
+@contextmanager
+def _speaking_of_source(found: Opened) -> Iterator[None]:
+    """Errors about the rows of a stream name no scratch file."""
+    try:
+        yield
+    except DataError as error:
+        if found.is_scratch:
+            error.reword(lambda message: message.replace(f"'{found.files[0]}'", "the source"))
+        raise
 
 
 @contextmanager
@@ -407,6 +419,7 @@ def _in_batches(given: Given, paths: Any, quantiles: str, reader: Reader) -> Ite
         quantiles=quantiles,
         scratch=given.scratch,
         exposure=exposure,
+        may_lack_target=reader.prepare,
         **columns,
     )
     name = target if exposure is None else rate_name(target, exposure)
@@ -420,6 +433,7 @@ def _find_dates(rows: FileRows, reader: Reader) -> ColumnRecipe | None:
     """How columns of files that hold dates become features."""
     from pysirus.engine.dates import date_recipe
 
+    rows.say_dropped()
     forced = columns_named(reader.categorical, tuple(rows.features))
     labels = [name for i, name in enumerate(rows.features) if i in forced]
     return date_recipe(rows.features, rows.date_columns(labels))

@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pysirus._data.column import MASK, Column, DataError, number_of
-from pysirus._data.frame import rows_that_weigh, take
+from pysirus._data.frame import take, which_count
 from pysirus._families.read import check_weights
 from pysirus._families.responses import Response
 
@@ -38,15 +38,22 @@ class Part:
     y: Any
     weights: Any = None
     groups: Any = None  # rows of one group stay in one fold
+    may_lack_target: bool = False  # rows without one are left out
+
+    @property
+    def counting(self) -> NDArray[np.bool_] | None:
+        """Which rows count; None if all do."""
+        return which_count(self.y, self.weights, need_target=self.may_lack_target)
 
     def weighing(self) -> Part:
         """The rows that weigh something."""
-        rows = rows_that_weigh(self.weights)
+        rows = self.counting
         if rows is None:
             return self
         X = None if self.X is None else take(self.X, rows)
         groups = None if self.groups is None else take(self.groups, rows)
-        return replace(self, X=X, y=take(self.y, rows), weights=take(self.weights, rows), groups=groups)
+        weights = None if self.weights is None else take(self.weights, rows)
+        return replace(self, X=X, y=take(self.y, rows), weights=weights, groups=groups)
 
 
 class Dataset(Protocol[PartT]):

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._data.column import DataError, check_same_type
-from pysirus._data.frame import counting, rows_that_weigh
+from pysirus._data.frame import counting
 from pysirus._data.recipe import ColumnRecipe
 from pysirus._data.table import Table, read_part, read_table
 from pysirus._families.read import (
@@ -38,7 +38,7 @@ from pysirus.engine.parts import ChangeDetector, Fingerprinted, Fingerprints, Pa
 def naming(part: Part) -> Iterator[None]:
     """Complaints about a part say which one it is."""
     try:
-        with counting(rows_that_weigh(part.weights)):
+        with counting(part.counting, "weight zero or without a target" if part.may_lack_target else "weight zero"):
             yield
     except DataError as error:
         raise DataError(about_part(part.name, error.message)) from error

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from pysirus import _parameters as params
 from pysirus._data.column import DataError
 from pysirus._data.elsewhere import FilePath
+from pysirus._data.frame import say_dropped, without_target
 from pysirus._data.marks import Marks, marks_of
 from pysirus._data.read import check_name
 from pysirus._families.read import rates_of
@@ -67,7 +68,9 @@ class FileRows:
         labels: Sequence[str] = (),
         groups: str | None = None,
         exposure: str | None = None,
+        may_lack_target: bool = False,
     ) -> None:
+        self._may_lack_target, self._without_target = may_lack_target, dict[int, int]()  # by part
         self._files = scan_files(files, labels=labels)
         self._target, self._weights, self._groups, self._exposure = target, weights, groups, exposure
         self.grouped = groups is not None
@@ -111,6 +114,10 @@ class FileRows:
     def n_rows(self) -> int:
         """Rows of all files."""
         return sum(file.n_rows for file in self._files)
+
+    def say_dropped(self) -> None:
+        """Warn of rows that a pass found without a target."""
+        say_dropped(sum(self._without_target.values()), self.n_rows)
 
     @property
     def marks(self) -> Marks:
@@ -203,7 +210,10 @@ class FileRows:
                     y, weights = self._response(table, name)
                     X = table.select(features) if features else None
                     groups = table[self._groups] if self._groups in wanted else None
-                    yield Part(number, name, X, y, weights, groups), len(table) * bytes_a_row
+                    if self._may_lack_target:
+                        self._without_target[number] = without_target(y, weights)
+                    part = Part(number, name, X, y, weights, groups, self._may_lack_target)
+                    yield part, len(table) * bytes_a_row
                     number, start = number + 1, start + len(table)
 
     def _response(self, table: pa.Table, name: str) -> tuple[Any, Any]:
@@ -248,33 +258,28 @@ def open_files(
     paths: Paths,
     target: str,
     *,
-    weights: str | None,
-    drop: Sequence[str],
     memory: int,
     quantiles: str,
     scratch: str | os.PathLike[str] | None,
     n_threads: int,
     verbose: int,
-    labels: Sequence[str] = (),
     n_copies: int = 1,
-    groups: str | None = None,
-    exposure: str | None = None,
+    **columns: Any,
 ) -> tuple[FileRows, EngineOptions]:
-    """The rows of files, and how to train on them in about this much memory; the scratch folder holds some copies."""
+    """The rows of files, and how to train on them in about this much memory; the scratch folder holds some copies.
+
+    ``columns`` say what these are for, as `FileRows` takes them.
+    """
     params.check_bytes("memory", memory, LEAST_MEMORY)
     params.check_choice("quantiles", quantiles, ("exact", "sketch"))
     rows = FileRows(
         find_files(paths),
         target,
-        weights=weights,
-        drop=drop,
         n_threads=n_threads,
         memory=memory // 2,
         folder=scratch,
         progress=show_pass if verbose else no_pass,
-        labels=labels,
-        groups=groups,
-        exposure=exposure,
+        **columns,
     )
     # copies after the first have the fold of each row too
     check_room(scratch, n_copies * rows.scratch_bytes + (n_copies - 1) * rows.n_rows)

@@ -41,6 +41,7 @@ class Opened:
 
     table: pa.Table | None
     files: Sequence[FilePath] = ()
+    is_scratch: bool = False  # whether the file was written here, from a stream
 
     @property
     def marks(self) -> Marks:
@@ -85,7 +86,7 @@ def opened(X: Any, how: Reading) -> Iterator[Opened]:
                 writer.write_batch(held.pop(0))
             for batch in rest:
                 writer.write_batch(batch)
-        yield Opened(None, [path])
+        yield Opened(None, [path], is_scratch=True)
 
 
 def _hold(reader: pa.RecordBatchReader, most: int) -> tuple[list[pa.RecordBatch], Iterator[pa.RecordBatch] | None]:
