@@ -23,11 +23,13 @@ import pyarrow.dataset
 import pyarrow.parquet
 import pytest
 
+import servers
+from engines import skipping
 from pysirus import DataError, SirusClassifier, SirusClassifierCV, SirusRegressor, SirusRegressorCV, SirusSurvival
 from pysirus._data.elsewhere import is_elsewhere
 from pysirus._parameters import ParameterError
 from pysirus.engine.backends.streams import Reading, opened
-from sampled import FULL, in_turns
+from sampled import FULL, ON_ENGINES, in_turns
 
 FAST = {"n_trees": 200, "random_state": 0}
 FAMILIES: dict[str, tuple[Any, Any, dict[str, Any], str]] = {
@@ -210,6 +212,20 @@ def test_survival_takes_the_names_of_times_and_events(tmp_path):
         assert document(found, tmp_path / "b.json") == expected
 
 
+@pytest.mark.parametrize("source", ["parquet", "csv", "query", "dask"])
+def test_survival_is_scored_where_rows_lie(source, tmp_path):
+    frame = rows()[["a", "b", "town"]].assign(months=rows()["y"].abs() + 0.1, died=rows()["label"] == "yes")
+    model = SirusSurvival(n_rules=3, **FAST).fit(frame, ("died", "months"))
+    found = model.metrics(SOURCES[source](frame, tmp_path), ("died", "months"))
+    assert found.metrics == model.metrics(frame, ("died", "months")).metrics
+
+
+def test_metrics_of_a_dask_frame_are_those_of_its_rows():
+    frame = one_target(rows(), "y")
+    model = SirusRegressor(n_rules=3, **FAST).fit(frame, "y")
+    assert model.metrics(dd.from_pandas(frame, npartitions=3), "y").metrics == model.metrics(frame, "y").metrics
+
+
 @pytest.mark.parametrize("source", [name for name in SOURCES if name != "dask"])
 def test_predictions_and_metrics_take_the_same_sources(source, tmp_path):
     frame = one_target(rows(), "label")
@@ -222,6 +238,53 @@ def test_predictions_and_metrics_take_the_same_sources(source, tmp_path):
     (tmp_path / "most").mkdir()
     scored = model.metrics(SOURCES[source](frame, tmp_path / "most"), "label")
     assert scored.metrics == model.metrics(X, frame["label"]).metrics
+
+
+@pytest.mark.parametrize("source", ["pandas", "parquet", "csv", "query", "reader"])
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_predictions_are_written_where_asked(source, ending, tmp_path):
+    frame = one_target(rows(), "label").assign(id=np.arange(240))
+    model = SirusClassifier(n_rules=5, **FAST).fit(frame, "label", drop=["id"])
+    output = tmp_path / f"found.{ending}"
+    assert model.predict_to(SOURCES[source](frame, tmp_path), output, keep=["id"], probabilities=True) == 240
+    found = pd.read_csv(output) if ending == "csv" else pd.read_parquet(output)
+    assert found.columns.tolist() == ["id", "prediction", "probability_no", "probability_yes"]
+    assert found["id"].tolist() == list(range(240)) and (found["prediction"] == model.predict(frame)).all()
+    assert (found[["probability_no", "probability_yes"]].to_numpy() == model.predict_proba(frame)).all()
+
+
+def test_predictions_are_not_written_over_their_source_or_by_halves(tmp_path):
+    frame = one_target(rows(), "y")
+    model, path = SirusRegressor(n_rules=3, **FAST).fit(frame, "y"), written(frame, tmp_path, "rows.parquet")
+    with pytest.raises(OSError, match=r"rows\.parquet"):
+        model.predict_to(path, path)
+    with pytest.raises(DataError, match="There is no column 'id'"):
+        model.predict_to(path, tmp_path / "out.csv", keep="id")
+    with pytest.raises(ParameterError, match=r"must end in \.csv or \.parquet"):
+        model.predict_to(path, tmp_path / "out.xlsx")
+    assert sorted(own.name for own in tmp_path.iterdir()) == ["rows.parquet"]
+
+
+@pytest.mark.parametrize("source", ["parquet", "csv", "query", "lazy frame", "dataset", "reader", "dask"])
+def test_monitoring_takes_the_same_sources(source, tmp_path):
+    frame = one_target(rows(), "y").assign(month=np.repeat(["2025-01", "2025-02"], 120))
+    model = SirusRegressor(n_rules=3, **FAST).fit(frame.drop(columns="month"), "y")
+    new = frame.assign(a=frame["a"] + 1)
+    expected = model.monitor(new.drop(columns=["y", "month"]), new["y"], time=new["month"]).to_dict()
+    found = model.monitor(SOURCES[source](new, tmp_path), "y", time="month").to_dict()
+    assert rounded(found) == rounded(expected)  # sums of batches are sums of decimals
+    if source == "dask":
+        found = model.monitor(dd.from_pandas(new, npartitions=2)).to_dict()
+        assert rounded(found) == rounded(model.monitor(new.drop(columns=["y", "month"])).to_dict())
+
+
+def rounded(value: Any) -> Any:
+    """Plain data, its numbers to ten digits."""
+    if isinstance(value, dict):
+        return {name: rounded(own) for name, own in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [rounded(own) for own in value]
+    return f"{value:.10g}" if isinstance(value, float) else value
 
 
 def test_predictions_on_dask_are_not_computed_yet():
@@ -267,6 +330,32 @@ def test_tables_in_memory_are_not_elsewhere():
     assert not is_elsewhere(frame["a"]) and not is_elsewhere(pa.chunked_array([[1]]))
 
 
+def test_delta_lake_comes_through_its_dataset(tmp_path):
+    deltalake = pytest.importorskip("deltalake", reason="deltalake is not installed")
+    estimator, target = estimator_of("numbers", "plain")
+    table = pa.Table.from_pandas(one_target(rows(), target), preserve_index=False)
+    for start in (0, 100):  # two versions
+        deltalake.write_deltalake(
+            str(tmp_path / "houses"), table.slice(start, 100 + 40 * (start // 100)), mode="append"
+        )
+    lake = deltalake.DeltaTable(str(tmp_path / "houses"))
+    expected = estimator.fit(lake.to_pyarrow_table(), target).rules_
+    assert len(lake.to_pyarrow_table()) == 240
+    assert estimator.fit(lake.to_pyarrow_dataset(), target).rules_ == expected
+
+
+def test_iceberg_comes_through_its_reader(tmp_path):
+    pytest.importorskip("pyiceberg", reason="pyiceberg is not installed")
+    catalogs = pytest.importorskip("pyiceberg.catalog.memory", reason="a catalog needs pyiceberg[sql-sqlite]")
+    estimator, target = estimator_of("numbers", "plain")
+    table = pa.Table.from_pandas(one_target(rows(), target), preserve_index=False)
+    catalog = catalogs.InMemoryCatalog("tests", warehouse=str(tmp_path))
+    catalog.create_namespace("town")
+    houses = catalog.create_table("town.houses", table.schema)
+    houses.append(table)
+    assert estimator.fit(houses.scan().to_arrow_batch_reader(), target).rules_ == estimator.fit(table, target).rules_
+
+
 # ---------------------------------------------------------------------------------------------------- the command line
 
 
@@ -298,6 +387,32 @@ def test_a_query_on_the_command_line_is_the_table(kind, databases, run, tmp_path
         run("predict", tmp_path / "a.json", databases[kind], *query)[1] == run("predict", tmp_path / "a.json", csv)[1]
     )
     assert run("score", tmp_path / "a.json", databases[kind], *query)[1] == run("score", tmp_path / "a.json", csv)[1]
+
+
+@ON_ENGINES
+def test_a_query_of_postgres_is_the_table(run, tmp_path):
+    frame = one_target(rows(), "y")
+    csv = written(frame, tmp_path, "rows.csv")
+    options = ("--target", "y", "--rules", 3, "--trees", 200, "--quiet")
+    with skipping(servers.postgres) as connection:
+        address = f"postgresql://tests@127.0.0.1:{connection.info.port}/postgres"
+        with connection.cursor() as cursor:
+            cursor.execute("create table houses (id serial, a float8, b bigint, town text, y float8)")
+            with cursor.copy("copy houses (a, b, town, y) from stdin") as copy:
+                for row in frame.itertuples(index=False):
+                    copy.write_row(tuple(row))
+        connection.commit()
+        query = ("--sql", "select a, b, town, y from houses order by id")
+        code, _, err = run("fit", address, *query, *options, "--model", tmp_path / "a.json")
+        assert code == 0, err
+        predicted = run("predict", tmp_path / "a.json", address, *query)[1]
+        scored = run("score", tmp_path / "a.json", address, *query)[1]
+        code, _, err = run("fit", address, "--sql", "select * from hauses", *options)
+        assert code == 1 and "hauses" in err and "cannot be answered" in " ".join(err.split())
+    run("fit", csv, *options, "--model", tmp_path / "b.json")
+    assert json.loads((tmp_path / "a.json").read_text()) == json.loads((tmp_path / "b.json").read_text())
+    assert predicted == run("predict", tmp_path / "a.json", csv)[1]
+    assert scored == run("score", tmp_path / "a.json", csv)[1]
 
 
 def test_queries_that_fail_are_told_in_one_sentence(databases, run, tmp_path):

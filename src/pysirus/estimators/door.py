@@ -6,9 +6,12 @@ yet. On Spark it is made of SQL expressions, so no Python runs for it on the exe
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import wraps
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, TypeVar, cast
 
 import numpy as np
@@ -16,12 +19,13 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pysirus._data.column import DataError
-from pysirus._data.elsewhere import is_dask, is_elsewhere, is_spark
+from pysirus._data.elsewhere import is_dask, is_elsewhere, is_path, is_spark
 from pysirus._data.frame import as_frame, rows_that_count
 from pysirus._data.read import check_name
 from pysirus._families.read import rates_of
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
+from pysirus._runtime.output import PARQUET, streaming
 from pysirus._terms.listing import RuleSet
 from pysirus._text.message import Parameter
 from pysirus._use.score import Rows, Score, score, score_parts, with_later
@@ -55,7 +59,9 @@ def anywhere(method: Method) -> Method:
     return cast(Method, answer)
 
 
-def rows_of(model: Model, X: Any, numbers: Sequence[str] = (), text: Sequence[str] = ()) -> Iterator[pa.Table]:
+def rows_of(
+    model: Model, X: Any, numbers: Sequence[str] = (), text: Sequence[str] = (), others: Sequence[str] = ()
+) -> Iterator[pa.Table]:
     """The rows of a source in tables with the columns that a model needs, and others that hold numbers or text."""
     from pysirus.engine.backends.parquet import known_columns
     from pysirus.engine.backends.streams import Reading, batches_of
@@ -65,27 +71,81 @@ def rows_of(model: Model, X: Any, numbers: Sequence[str] = (), text: Sequence[st
     needed = [model.schema.column_of(model.features[i]) for i in sorted(model.needed)]
     n_rows = 0
     how = Reading(text=text, known=known_columns(model, numbers))
-    for table in batches_of(X, [*needed, *numbers, *text], how):
+    for table in batches_of(X, list(dict.fromkeys([*needed, *numbers, *text, *others])), how):
         n_rows += len(table)
         yield table
     if not n_rows:
         raise DataError("There are no rows.")
 
 
-def truth_of(model: Model, X: Any, y: Any, sample_weight: Any) -> Iterator[Rows]:
-    """Rows of a source beside their targets and weights, batch by batch; of rates with the exposure of training."""
-    names = Given(X, y, sample_weight).names_only()
-    weights, exposure = names.get("sample_weight"), model.exposure
-    others = [names["y"], *(name for name in (weights, exposure) if name is not None)]
-    words = [names["y"]] if any(isinstance(label, str) for label in model.family.classes or ()) else []
-    for table in rows_of(model, X, [name for name in others if name not in words], words):
-        for name in others:
-            check_name(table.column_names, name, "target, sample weights or exposure")
-        features = table.drop_columns([name for name in others if name not in model.columns])
-        if exposure is None:
-            yield Rows(features, table[names["y"]], None if weights is None else table[weights])
-        else:
-            yield Rows(features, *rates_of(table, names["y"], exposure, weights))
+def truth_of(
+    model: Model, X: Any, y: Any, sample_weight: Any, time: str | None = None, *, every_column: bool = False
+) -> Iterator[tuple[Rows, pa.ChunkedArray | None]]:
+    """Rows of a source beside their targets and weights, and their times; of rates with the exposure of training.
+
+    Columns that no rule looks at are read where ``every_column`` is wanted.
+    """
+    given = Given(X, y, sample_weight)
+    names = {} if y is None and sample_weight is None else given.names_only()
+    target, weights, exposure = names.get("y"), names.get("sample_weight"), None if y is None else model.exposure
+    labels = any(isinstance(label, str) for label in model.family.classes or ())
+    words = [target] if target is not None and labels else []
+    numbers = [own for own in (target, weights, exposure) if own is not None and own not in words]
+    others = [*given.pair, *([] if time is None else [time])]
+    for table in rows_of(model, X, numbers, words, [*others, *(model.columns if every_column else ())]):
+        for name in (*words, *numbers, *others):
+            check_name(table.column_names, name, "target, sample weights, exposure or times")
+        apart = [name for name in (*words, *numbers, *others) if name not in model.columns]
+        features, times = table.drop_columns(list(dict.fromkeys(apart))), None if time is None else table[time]
+        if target is not None and exposure is not None:
+            yield Rows(features, *rates_of(table, target, exposure, weights)), times
+            continue
+        truth = table.select(given.pair) if given.pair else None if target is None else table[target]
+        yield Rows(features, truth, None if weights is None else table[weights]), times
+
+
+def write_predictions(
+    model: Model, X: Any, output: str | os.PathLike[str], keep: Sequence[str], probabilities: bool
+) -> int:
+    """Write what a model predicts of rows to a file, batch by batch; and how many rows there were."""
+    from pyarrow import csv as pa_csv
+    from pyarrow import parquet as pq
+
+    keep, path, n_rows = [keep] if isinstance(keep, str) else list(keep), Path(output), 0
+    if path.suffix.lower() not in (".csv", ".parquet"):
+        raise ParameterError(f"{Parameter('output')} must end in .csv or .parquet, got '{path}'.")
+    if probabilities and not model.family.shape:
+        raise ParameterError(f"{Parameter('probabilities')} is for classes, and this model predicts something else.")
+    inputs = [X] if isinstance(X, (str, os.PathLike)) else X if is_path(X) else []
+    to_csv = path.suffix.lower() == ".csv"
+    other = [name for name in keep if name not in model.columns]
+    batches = rows_of(model, X, text=other if to_csv else [], others=keep) if is_elsewhere(X) else [_as_table(X)]
+    with ExitStack() as stack:
+        file = stack.enter_context(streaming(path, inputs, None if to_csv else PARQUET))
+        writer: Any = None
+        for table in batches:
+            for name in keep:
+                check_name(table.column_names, name, "parameter keep")
+            values = model.decision(model.align(table.drop_columns([n for n in other if n in table.column_names])))
+            columns = {name: table[name] for name in keep}
+            columns["prediction"] = model.labels[model.choose(values)] if model.family.shape else values
+            if probabilities:
+                columns |= {f"probability_{label}": own for label, own in zip(model.labels, values.T)}
+            found = pa.table(columns)
+            if writer is None:
+                make = pa_csv.CSVWriter if to_csv else pq.ParquetWriter
+                writer = stack.enter_context(make(file, found.schema))
+            writer.write_table(found.cast(writer.schema) if not to_csv else found)
+            n_rows += len(found)
+    return n_rows
+
+
+def _as_table(X: Any) -> pa.Table:
+    """A frame in memory."""
+    frame = as_frame(X)
+    if frame is None:
+        raise DataError(f"X must be a data frame, or rows elsewhere, found {type(X).__name__}: its columns have names.")
+    return frame.to_arrow()
 
 
 def in_memory(model: Model, X: Any, y: Any, sample_weight: Any = None) -> tuple[Any, Any, Any]:
@@ -112,14 +172,10 @@ def in_memory(model: Model, X: Any, y: Any, sample_weight: Any = None) -> tuple[
 
 def score_anywhere(model: Model, X: Any, y: Any, sample_weight: Any, time: Any = None) -> Score:
     """Predictions of rows, wherever they lie, compared with their targets; of tables also out of time."""
-    if is_dask(X) or is_spark(X):
-        raise DataError(
-            f"metrics takes rows in memory or in files, found a {type(X).__name__}. Compare its predictions."
-        )
     if is_elsewhere(X):
         if time is not None:
             raise ParameterError(f"{Parameter('time')} takes rows in memory: read the table first.")
-        found = score_parts(model, truth_of(model, X, y, sample_weight))
+        found = score_parts(model, (rows for rows, _ in truth_of(model, X, y, sample_weight)))
         return replace(found, weighted_by=sample_weight)
     X, y, sample_weight, _ = Given(X, y, sample_weight).split()
     found, frame = score(model, X, y, sample_weight), as_frame(X)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from pysirus._data.elsewhere import is_elsewhere
 from pysirus.estimators.decisions import Decisions
 
 if TYPE_CHECKING:
@@ -34,13 +35,14 @@ class Lifecycle(Decisions):
 
         Parameters
         ----------
-        X : data frame or array of shape (n_rows, n_columns)
-            The new rows.
-        y : array of shape (n_rows,), optional
+        X : data frame or array of shape (n_rows, n_columns), or anything else that ``fit`` takes
+            The new rows. Those that lie elsewhere are read in batches, of which only sums are kept; the target, weights
+            and times are then names of columns.
+        y : array of shape (n_rows,) or str, optional
             Their targets; without them only shares of rules and columns are compared.
-        sample_weight : array of shape (n_rows,), optional
+        sample_weight : array of shape (n_rows,) or str, optional
             Their weights.
-        time : array of shape (n_rows,), optional
+        time : array of shape (n_rows,) or str, optional
             When each row is from: dates, which are taken by month, or the names of periods. Each is compared too.
         alpha : float, default=0.01
             The chance of an alarm where nothing has changed, at most.
@@ -52,8 +54,13 @@ class Lifecycle(Decisions):
         monitoring : Monitoring
             ``alarm`` and ``verdict``; ``rules``, ``columns`` and ``periods`` are data frames. See docs/monitoring.md.
         """
-        from pysirus._use.monitor import monitor
+        from pysirus._use.monitor import monitor, monitor_parts
 
+        if is_elsewhere(X):
+            from pysirus.estimators.door import truth_of
+
+            rows = truth_of(self._as_model(), X, y, sample_weight, time, every_column=True)
+            return monitor_parts(self._as_model(), rows, alpha=alpha, tolerance=tolerance)
         return monitor(self._as_model(), X, y, sample_weight, time=time, alpha=alpha, tolerance=tolerance)
 
     def with_reference(self, X: Any, y: Any, sample_weight: Any = None) -> RuleModel:

@@ -254,6 +254,32 @@ class Actions(Lifecycle):
         model = self._as_model()
         return coverage(model, model.align(X))
 
+    def predict_to(
+        self, X: Any, output: str | os.PathLike[str], *, keep: Sequence[str] = (), probabilities: bool = False
+    ) -> int:
+        """Write predictions to a file, batch by batch, of rows that need not fit into memory.
+
+        Parameters
+        ----------
+        X : data frame, path, query or stream
+            The rows, as ``fit`` takes them.
+        output : str or path
+            A .parquet or .csv file: a column ``prediction``, in the order of the rows. It appears as a whole or not at
+            all.
+        keep : list of str, optional
+            Columns of X to write before the prediction, such as an id.
+        probabilities : bool, default=False
+            Of classes, whether to write a column ``probability_<label>`` for each.
+
+        Returns
+        -------
+        n_rows : int
+            How many rows were written.
+        """
+        from pysirus.estimators.door import write_predictions
+
+        return write_predictions(self._as_model(), X, output, keep, probabilities)
+
     @overload
     def metrics(self, X: Any, y: Any, sample_weight: Any = None, *, time: Any = None) -> Score: ...
     @overload

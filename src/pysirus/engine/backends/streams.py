@@ -21,7 +21,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from pysirus._data.column import DataError
-from pysirus._data.elsewhere import FilePath, is_dataset, is_path
+from pysirus._data.elsewhere import FilePath, is_dask, is_dataset, is_path, is_spark
 from pysirus._data.frame import check_names
 from pysirus._data.marks import Marks, marks_of
 from pysirus._data.read import KnownColumns, read_file
@@ -161,6 +161,16 @@ def _size_of(path: FilePath) -> int:
 
 def batches_of(X: Any, columns: Sequence[str] | None, how: Reading) -> Iterator[pa.Table]:
     """The rows of a source in tables of some of its columns, all where none are named; never all of them at once."""
+    if is_dask(X):  # one partition after the other
+        names = list(X.columns) if columns is None else _present(columns, list(X.columns))
+        for k in range(X.npartitions):
+            yield pa.Table.from_pandas(X[names].partitions[k].compute(), preserve_index=False)
+        return
+    if is_spark(X):
+        yield X.select(
+            *(f"`{name}`" for name in (X.columns if columns is None else _present(columns, X.columns)))
+        ).toArrow()
+        return
     if not is_path(X):
         with _stream(X, how) as reader:
             for batch in reader:
