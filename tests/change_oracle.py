@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -10,8 +11,44 @@ from scipy.optimize import linprog
 
 
 def share_below(values, x):
+    """What a model that keeps the deciles of these values says of the share below x."""
     known = values[~np.isnan(values)]
-    return (np.sum(known < x) + np.sum(known <= x)) / 2 / len(known)
+    places = grid_of(known)
+    if x < places[0]:
+        return 0.0
+    if x > places[-1]:
+        return 1.0
+    shares = [0.0, *(np.mean(known < place) for place in places[1:-1]), 1.0]
+    return float(np.interp(x, places, shares))
+
+
+def grid_of(values):
+    """The ends of the values, and between them distinct ones or, of many, quantiles."""
+    known = values[~np.isnan(values)]
+    distinct = np.unique(known)
+    inner = distinct if len(distinct) <= 10 else np.unique(np.quantile(known, np.arange(1, 8) / 8))
+    low, high = known.min(), known.max()
+    return [low, *inner[(inner > low) & (inner < high)], high]
+
+
+def remembering(model, X):
+    """The model with what a fit keeps of its rows, of which nearest changes take the numbers alone."""
+    columns = []
+    for feature in model.features:
+        own = {"missing": True}
+        if feature.kind == "numeric":
+            values = X[feature.name].to_numpy(float)
+            low, *inner, high = map(float, grid_of(values))
+            place = np.searchsorted(inner, values[~np.isnan(values)], side="right")
+            weights = [*np.bincount(place, minlength=len(inner) + 1), np.isnan(values).sum()]
+            own |= {"edges": " ".join(map(repr, inner)), "low": low, "high": high}
+        else:
+            weights = [*((X[feature.name] == level).sum() for level in feature.levels), 0, X[feature.name].isna().sum()]
+            own |= {"levels": list(feature.levels)}
+        columns.append({**own, "sums": " ".join(f"{float(weight)!r}" for weight in weights)})
+    sums = {"n_rows": len(X), "weight": len(X), "squares": len(X), "n_outputs": 0, "out_of_fold": False, "list": ""}
+    sums |= {"truth": "", "residuals": "", "error": "", "terms": [], "columns": columns}
+    return replace(model, facts=replace(model.facts, reference=sums))
 
 
 def edges_of(model, feature):

@@ -67,7 +67,7 @@ def test_costs_are_set_and_taken_off(run, files):
 def test_change_is_that_of_python(run, files):
     model = pysirus.load("m.json")
     wanted = "high" if model.predict(files[:1])[0] == "low" else "low"
-    found = model.nearest_change(files[:1], wanted, X=files, fixed=["vis"])
+    found = model.nearest_change(files[:1], wanted, fixed=["vis"])
     code, out, _ = run("change", "m.json", "days.csv", "--to", wanted, "--fixed", "vis")
     assert code == 0 and out.splitlines() == str(found).splitlines()
     code, out, _ = run("change", "m.json", "days.csv", "--to", wanted, "--fixed", "vis", "--json")

@@ -38,10 +38,11 @@ def columns_of(found, k):
 
 
 CASES = [
-    {},
+    {"reference": "row"},
     {"direction": "against", "reference": "best"},
     {"direction": "both", "by": "column"},
     {"direction": "for", "reference": "best", "by": "column"},
+    {"direction": "against", "reference": "row", "by": "column"},
 ]
 
 
@@ -52,7 +53,8 @@ def test_reasons_in_sql_are_those_of_python(engine, kind):
         model = random_model(rng, kind, n_rules=6, n_slopes=2)
         model = model.with_reasons({1: ("it's low", "it's high"), 2: 'code "2"'})
         rows = random_rows(rng, model, 400)
-        options = {**options, **({"reference": rows[:1]} if not options else {})}
+        if options.get("reference") == "row":
+            options = {**options, "reference": rows[:1]}
         load(engine, rows)
         text = model.export("sql", table="data", dialect=engine.dialect, reasons=3, **options)
         added = engine.added(text, rows.shape[1])[-6:]
@@ -71,7 +73,7 @@ def test_an_outcome_may_be_named(engine):
     rows = random_rows(rng, model, 100)
     load(engine, rows)
     text = model.export("sql", table="data", dialect=engine.dialect, reasons=2, outcome="z")
-    assert "-- reasons for the score, measured from the average training row" in text
+    assert "-- reasons for z, measured from the average training row" in text
     assert list(engine.added(text, rows.shape[1])[-4]) == columns_of(model.reasons(rows, 2, outcome="z"), 2)[0]
 
 

@@ -52,7 +52,7 @@ def test_report_shows_the_nearest_change_of_rows(model, ozone):
     asked = {"to": "high", "fixed": ["doy"], "directions": {"vis": "down"}, "rows": [0, 5]}
     data = summary(model, X, change=asked)
     for k in (0, 5):
-        change = model.nearest_change(X[k : k + 1], "high", fixed=["doy"], directions={"vis": "down"}, X=X)
+        change = model.nearest_change(X[k : k + 1], "high", fixed=["doy"], directions={"vis": "down"})
         assert data["changes"]["rows"][str(k)] == (None if change is None else change.lines())
     text = section(page(data), "changes")
     assert "What would make it high" in text and "doy fixed; vis only down" in text
@@ -71,7 +71,7 @@ def test_row_in_the_report_is_decided_by_the_cut_off_and_says_what_would_change_
     row = int(np.flatnonzero((model.predict(X) == "low") & (careful.predict(X) == "high"))[0])
     tab = open_report(careful, X[row : row + 1], change={"to": "low", "rows": [0]})
     assert tab.locator("#row h3").inner_text().startswith("Row 1: decided high")
-    change = careful.nearest_change(X[row : row + 1], "low", X=X[row : row + 1])
+    change = careful.nearest_change(X[row : row + 1], "low")
     told = "no change" if change is None else next(iter(change.changes))
     assert told in tab.locator("#row-change").inner_text()
 

@@ -84,7 +84,7 @@ def test_everything_decides_so(tuned, tmp_path):
     exec(found.export("python"), names)
     rows = X.to_dict("records")
     assert [names["predict"](row) for row in rows] == found.predict(X).tolist()
-    changed = found.nearest_change(X[found.predict(X) == "bad"][:1], "good", X=X)
+    changed = found.nearest_change(X[found.predict(X) == "bad"][:1], "good")
     assert found.predict(changed.row)[0] == "good"
     for format in ("pmml", "onnx"):
         with pytest.raises(ExportError, match="decides by costs"):

@@ -137,7 +137,7 @@ def test_terminal_and_json_say_the_same(run, tmp_path):
     for option in ([], ["--raw"]):
         code, text, _ = run("explain", file, tmp_path / "credit.csv", "--row", 5, *option)
         data = json.loads(run("explain", file, tmp_path / "credit.csv", "--row", 5, "--json", *option)[1])
-        shown = [float(re.split(r" {2,}", line)[-2]) for line in text.splitlines()[2:-1]]
+        shown = [float(re.split(r" {2,}", line)[-2]) for line in text.splitlines()[2:-2]]
         assert code == 0 and shown == pytest.approx(dict_parts(data)[:, 0].tolist(), abs=0.0051)
         assert data["scale"] == "the log-odds of good" and data["scale"] in text.splitlines()[0]
     pysirus.NodeHarvestRegressor(n_nodes=20, random_state=0).fit(X[["age"]], X["age"] ** 2.0).save(tmp_path / "n.json")

@@ -139,10 +139,11 @@ def test_row_is_explained_changed_and_grouped(tuned):
     told = views.explained(tuned, rows[0][0])
     steps = told["steps"]
     total = steps["base"] + steps["rest"] + sum(own["contribution"] for own in steps["reasons"])
-    assert total == pytest.approx(steps["score"])
+    assert total == pytest.approx(steps["score"]) and all("=" in own["input"] for own in told["reasons"]["reasons"])
+    assert (told["reasons"]["probability"] > told["reasons"]["cutoff"]) == (told["prediction"]["text"] == "good")
     other = "good" if told["prediction"]["text"] == "bad" else "bad"
     found = views.changed(tuned, rows[0][0], other)
-    assert found["found"] and "--to" in found["code"]["command"]
+    assert found["found"] and found["then"]["decision"] == other and "--to" in found["code"]["command"]
     groups = views.groups(tuned, "job")["groups"]
     assert [own["group"] for own in groups] == ["clerk", "cook", "none", "all rows"] and groups[-1]["rows"] == 240
     assert json.dumps(views.listing(tuned)) and json.dumps(views.front(tuned))

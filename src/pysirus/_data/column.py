@@ -78,7 +78,7 @@ def with_levels(column: Column, codes: NDArray[Any]) -> Column:
     """A categorical column with these codes, and of its levels those that occur."""
     present = np.bincount(codes[codes >= 0], minlength=len(column.levels)) > 0
     if not present.all():
-        codes = np.append(np.cumsum(present) - 1, MISSING)[codes]
+        codes = np.append(np.cumsum(present) - 1, [UNSEEN, MISSING])[codes]
     levels = tuple(level for level, occurs in zip(column.levels, present) if occurs)
     # 16 bits hold every code of a training column; at predict there may be more levels
     return replace(column, values=codes.astype(np.int16 if len(levels) < 2**15 else np.int32), levels=levels)

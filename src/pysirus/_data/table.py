@@ -177,6 +177,11 @@ class Table:
         """Number of columns."""
         return len(self.columns)
 
+    def at(self, rows: Any) -> Table:
+        """The table at some rows (a slice or row numbers) with all levels: codes stay those that a model knows."""
+        columns = tuple(replace(column, values=column.values[rows]) for column in self.columns)
+        return replace(self, columns=columns, n_rows=len(np.arange(self.n_rows)[rows]))
+
     def take(self, rows: NDArray[Any]) -> Table:
         """The table at some rows (a mask or row numbers)."""
         columns = tuple(column.take(rows) for column in self.columns)

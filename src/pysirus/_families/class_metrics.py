@@ -303,6 +303,12 @@ class Decision:
         """The same as log-odds."""
         return math.log(max(self.weights[1 - k], LEAST_WEIGHT) / max(self.weights[k], LEAST_WEIGHT))
 
+    def asked(self, labels: Sequence[Any]) -> str:
+        """What was asked for, in words: costs by class, or a rate."""
+        if self.costs is not None:
+            return "costs of a mistake " + ", ".join(f"{label} {cost:g}" for label, cost in zip(labels, self.costs))
+        return "" if self.rate is None else f"a rate of {100 * self.rate:g}%"
+
     def how(self) -> str:
         """What it was chosen by, and what that showed, in words."""
         said = [WORDS[self.basis]]

@@ -20,7 +20,7 @@ import narwhals as nw
 _QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
 _ESCAPED = re.compile(r"\\(x[0-9a-f]{2}|u[0-9a-f]{4}|U000[0-9a-f]{5}|U0010[0-9a-f]{4}|.)", re.DOTALL)
 # columns of a table that are read, not compared
-WORDS = ("rule", "attribute", "reason", "column", "restriction", "group", "metric")
+WORDS = ("rule", "attribute", "reason", "column", "restriction", "group", "metric", "input")
 _BEFORE = 8  # characters with which a mark may make up another one
 
 
@@ -194,6 +194,15 @@ def format_percents(inside: float, outside: float) -> tuple[str, str]:
     gap = abs(inside - outside)
     decimals = next((d for d in (0, 1) if 100 * gap >= 10**-d), 2)
     return f"{100 * inside:.{decimals}f}%", f"{100 * outside:.{decimals}f}%"
+
+
+def percents_apart(share: float, cutoff: float) -> tuple[str, str]:
+    """Two shares in percent, with at least one decimal, and as many as it takes to see which is larger."""
+    for decimals in range(1, 12):
+        first, second = (f"{100 * value:.{decimals}f}%" for value in (share, cutoff))
+        if first != second or share == cutoff:
+            break
+    return first, second
 
 
 def format_percent(share: float) -> str:

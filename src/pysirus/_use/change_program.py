@@ -2,7 +2,8 @@
 
 A cell is somewhere a column can go: the other side of a cut, another category, or along a slope. Choosing it is a
 variable of 0 or 1, the way along a slope one between them. A rule that asks several columns that move has a variable of
-its own, which the choices force to 0 or 1.
+its own, which the choices force to 0 or 1. Distances are in quantiles that the model itself keeps: what becomes of one
+row does not depend on others.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 
 from pysirus._data.column import Column
 from pysirus._data.table import Table
+from pysirus._model.model import Model
+from pysirus._model.reference import ColumnSums
 from pysirus._terms.rule import Condition
 from pysirus._terms.term import HeldColumn
-from pysirus._use.quantiles import Quantiles
 
 Floats = NDArray[np.float64]
 EXACT_TRIES = 3  # numbers of columns that are tried one by one
@@ -76,6 +78,58 @@ def line_values(column: HeldColumn, values: Floats) -> Floats:
     """What a line is at some places, before its slope."""
     held = np.clip(values, column.lower, column.upper)
     return np.asarray(np.where(np.isnan(held), column.missing, held) - column.centre)
+
+
+# ------------------------------------------------------------------------------------------------------------ distance
+
+
+@dataclass(frozen=True)
+class Quantiles:
+    """The share of training rows below a value: straight between the places where it is known."""
+
+    places: Floats
+    shares: Floats
+
+    def __call__(self, value: float) -> float:
+        """Where a value is on the scale; beyond the known places halfway to its end."""
+        if not len(self.places):
+            return 0.5
+        if value < self.places[0]:
+            return float(self.shares[0] / 2)
+        if value > self.places[-1]:
+            return float((1 + self.shares[-1]) / 2)
+        return float(np.interp(value, self.places, self.shares))
+
+    @classmethod
+    def of(cls, known: dict[float, float]) -> Quantiles:
+        """From shares by place."""
+        places = np.array(sorted(known), dtype=np.float64)
+        return cls(places, np.maximum.accumulate(np.array([known[place] for place in places.tolist()])))
+
+
+def quantiles_of(
+    model: Model, index: int, sums: ColumnSums | None, edges: Sequence[float], ends: Sequence[tuple[float, float]]
+) -> Quantiles:
+    """The scale of a column: the sums of training rows that the model keeps, else the shares of its conditions.
+
+    Every model that was fitted has these sums, in cells of at least ten rows; those of early versions and models made
+    by hand have conditions with shares of rows, and the ends of slopes.
+    """
+    if sums is not None and sums.edges is not None:
+        weights = sums.sums[: sums.cells.n_known, 0]
+        if weights.sum() > 0:
+            below = dict(zip(sums.edges.tolist(), (np.cumsum(weights)[:-1] / weights.sum()).tolist()))
+            known = {} if sums.low is None or sums.high is None else {sums.high: 1.0, sums.low: 0.0}
+            return Quantiles.of(known | below)
+    known = {}
+    for condition in (c for rule in model.all_rules for c in rule.conditions if c.index == index):
+        if condition.share is not None and condition.upper is not None and condition.lower is None:
+            known.setdefault(condition.upper, condition.share)
+        if condition.share is not None and condition.lower is not None and condition.upper is None:
+            known.setdefault(condition.lower, 1 - condition.share)
+    for low, high in ends:
+        known |= {low: 0.0, high: 1.0}
+    return Quantiles.of(known or {edge: (i + 1) / (len(edges) + 1) for i, edge in enumerate(edges)})
 
 
 # -------------------------------------------------------------------------------------------------------------- cells

@@ -2,7 +2,7 @@
 
 Of two classes the cut-off is chosen on rows that the rules have not seen: the held-out rows of cross-validation, which
 a tuned model keeps in up to 200 groups of equal probability, or rows that are given. Where there are neither, the costs
-alone decide, as they would for probabilities that are right.
+alone decide, as they would for probabilities that are right. Below is how the decision about one row is told.
 """
 
 from __future__ import annotations
@@ -14,17 +14,19 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._families.class_metrics import Basis, Decision
+from pysirus._families.base import Family
+from pysirus._families.class_metrics import WORDS, Basis, Decision
 from pysirus._families.row_metrics import weights_or_ones
 from pysirus._model.held_out import Bins, bins_of
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
-from pysirus._text.format import format_levels, one_line
+from pysirus._parameters.check import label_number
+from pysirus._text.format import format_label, format_levels, one_line, percents_apart
 from pysirus._text.message import Parameter
-from pysirus._use.reasons import class_number
 
 Fitted = TypeVar("Fitted", bound=Model)
 Floats = NDArray[np.float64]
+MOST_NAMED = 4  # classes whose probabilities are told in a line
 MOST_GIVEN = 1_000_000  # groups of equal probability among rows that are given: all
 
 
@@ -58,6 +60,23 @@ def decide(
     else:
         decision = _chosen(model, *found, prices, rate)
     return replace(model, family=model.family.deciding_by(decision))
+
+
+def class_number(model: Model, label: Any, parameter: str) -> int | None:
+    """The number of a class by its label, or by its text; None where none is said."""
+    if label is None:
+        return None
+    if model.classes is None:
+        raise ParameterError(f"{Parameter(parameter)} is a class, and this model predicts {model.family.predicts}.")
+    found = label_number(label, model.classes)
+    if found is None and isinstance(label, str):
+        found = next((k for k, own in enumerate(model.classes) if str(own) == label), None)
+    if found is None:
+        raise ParameterError(
+            f"{Parameter(parameter)} must be one of the classes {one_line(format_levels(model.classes[:10]))}, "
+            f"got {label!r}."
+        )
+    return found
 
 
 def _costs(model: Model, costs: Any) -> tuple[float, ...]:
@@ -122,3 +141,57 @@ def _chosen(model: Model, rows: Bins, basis: Basis, costs: tuple[float, ...] | N
     best, even = int(order[0]), int(np.searchsorted(rows.probability, 0.5, side="right"))
     shown = {"selected": float(selected[best]), "cost": float(paid[best]), "cost_before": float(paid[even])}
     return Decision((float(ends[best]), float(1 - ends[best])), basis, costs, **shown)
+
+
+# ------------------------------------------------------------------------------------------------------------ one row
+
+
+def told_class(family: Family, k: int) -> int:
+    """The class in whose score class k is told: of two classes the positive one, everywhere."""
+    return family.positive if len(family.classes or ()) == 2 else k
+
+
+def cutoff_of(family: Family) -> tuple[float, float] | None:
+    """Of two classes the probability above which the positive one is decided for, and its score there; else None."""
+    if len(family.classes or ()) != 2:
+        return None
+    k, by = family.positive, family.decides_by
+    share = 0.5 if by is None else by.cutoff(k)
+    return share, share if not family.is_scored else 0.0 if by is None else by.cutoff_odds(k)
+
+
+def decided(family: Family, values: Floats) -> dict[str, Any]:
+    """What is predicted of a row [output], as plain data; of classes the decision and the cut-off that made it."""
+    labels = [label.item() if hasattr(label, "item") else label for label in family.classes or ()]
+    if not labels:
+        return {"prediction": float(values[0])}
+    found, k, cutoff = {"decision": labels[int(family.choose(values[None])[0])]}, family.positive, cutoff_of(family)
+    if cutoff is not None:
+        told = {"class": labels[k], "probability": float(values[k]), "cutoff": cutoff[0], "cutoff_score": cutoff[1]}
+        return {**found, **told}
+    shares = dict(zip(map(str, labels), values.tolist()))
+    weights = {} if family.decides_by is None else dict(zip(map(str, labels), family.decides_by.weights))
+    return {**found, "probabilities": shares, **({"weights": weights} if weights else {})}
+
+
+def decided_text(family: Family, values: Floats, *, whole: bool = True) -> str:
+    """The same in a line; ``whole`` with what the cut-off was chosen by."""
+    if not family.classes:
+        return one_line(f"prediction: {family.prediction_header(0)} {family.prediction_texts(values[:1])[0]}")
+    names, by, cutoff = [format_label(label) for label in family.classes], family.decides_by, cutoff_of(family)
+    how = "; by the most likely class"
+    if by is not None:
+        how = "".join(f"; {text}" for text in (by.asked(family.classes), WORDS[by.basis]) if text)
+    if cutoff is not None:
+        k, (share, score) = family.positive, cutoff
+        first, second = percents_apart(float(values[k]), share)
+        at = f" (log-odds {family.point_text(score)})" if family.is_scored else ""
+        said = f"Probability of {names[k]}: {first}, decided for above {second}{at}"
+    else:
+        weights = np.ones(len(values)) if by is None else np.array(by.weights)
+        order = np.argsort(-values * weights, kind="stable")[:MOST_NAMED].tolist()
+        times = [f" x {weights[j]:.3g}" if by is not None else "" for j in order]
+        shown = ", ".join(f"{names[j]} {100 * values[j]:.1f}%{own}" for j, own in zip(order, times))
+        said = f"Probabilities: {shown}{', ...' if len(values) > MOST_NAMED else ''}"
+        said += "; by the largest product" if by else ""
+    return one_line(f"decision: {names[int(family.choose(values[None])[0])]}. {said}{how if whole else ''}")

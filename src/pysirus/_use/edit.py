@@ -28,9 +28,9 @@ from pysirus._parameters import ParameterError, check_integer
 from pysirus._terms.dependence import independent_columns
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.lexicon import RuleTextError
-from pysirus._terms.listing import with_weights
+from pysirus._terms.listing import RuleSet, with_weights
 from pysirus._terms.read import columns_of_rules, read_rule
-from pysirus._text.message import InPython
+from pysirus._text.message import InPython, Parameter
 from pysirus._use.estimate import Rows, estimate, read_rows, share_of, training_on, weighing_of
 from pysirus._weights.likelihood import minimise
 from pysirus._weights.moments import n_fixed
@@ -309,3 +309,27 @@ def _facts(model: Model, rules: Sequence[FittedTerm], penalty: float, n_pruned: 
     return replace(model.facts, ridge_penalty=penalty, out_of_fold=None).of_list(
         rules, n_pruned
     )  # it is of another list
+
+
+def with_reasons(model: Fitted, texts: Any) -> Fitted:
+    """The model with texts for its rules; see ``RuleModel.with_reasons``."""
+    if not hasattr(texts, "items"):
+        raise ParameterError(f"{Parameter('texts')} must be a dict from rules to texts, got {texts!r}.")
+    said: dict[int, tuple[str, ...]] = {}
+    for which, text in texts.items():
+        pair = tuple(text) if isinstance(text, (tuple, list)) else () if text is None else (text,)
+        if len(pair) > 2 or not all(isinstance(own, str) and own.strip() for own in pair):
+            raise ParameterError(
+                f"{Parameter('texts')} must have a text for each rule, or one where it applies and one where it does "
+                f"not; for {which!r} it has {text!r}. None removes the text of a rule."
+            )
+        said[rule_positions(model, which)[0]] = pair
+    keys = {model.selected[i].key: pair for i, pair in said.items()}
+
+    def changed(rules: RuleSet) -> RuleSet:
+        return RuleSet([replace(rule, reason=keys.get(rule.key, rule.reason)) for rule in rules])
+
+    tuning = model.tuning
+    if tuning is not None:
+        tuning = replace(tuning, rules=changed(tuning.rules))
+    return replace(model, selected=changed(model.selected), tuning=tuning)

@@ -23,6 +23,7 @@ from pysirus._parameters import ParameterError
 from pysirus._terms.linear import LinearTerm
 from pysirus._terms.listing import RuleSet
 from pysirus._text.format import decimals_for, html_table, make_frame, text_table
+from pysirus._use.decide import decided, decided_text
 from pysirus._use.intervals import sure_text
 
 FROM: dict[Base, str] = {
@@ -229,7 +230,8 @@ class Explanation:
         told = dict(zip(map(str, self.classes or ()), found.tolist())) if self.family.shape else float(found)
         said = {"target": self.target, "scale": self.scale, "measured_from": self.measured_from}
         sure = {"uncertainty": self.uncertainty[0]} if self.uncertainty else {}
-        return {**said, "prediction": told, **sure, "baseline": plain(base), "rules": rules}
+        told_of = decided(self.family, found) if self.family.shape else {}
+        return {**said, "prediction": told, **told_of, **sure, "baseline": plain(base), "rules": rules}
 
     def _numbered(self, rows: tuple[list[str], list[list[str]]]) -> tuple[list[str], list[list[str]]]:
         """A table with the numbers of rules in front: its first row is the baseline, and terms have none."""
@@ -281,9 +283,13 @@ class Explanation:
         lines.append(["", "prediction", *(f"{v:.{decimals}f}" for v in total)])
         return ["fired", "rule", *labels], lines
 
+    def _decided(self, row: int, form: str = "{}") -> str:
+        """The decision of a row and the cut-off that made it; nothing where numbers are predicted."""
+        return form.format(decided_text(self.family, self.prediction[row])) if self.family.shape else ""
+
     def __str__(self) -> str:
         shown = range(min(len(self), 5))
-        blocks = [text_table(*self._numbered(self._rows(row))) for row in shown]
+        blocks = [text_table(*self._numbered(self._rows(row))) + self._decided(row, "\n{}") for row in shown]
         blocks = [f"{block}\n{sure_text(own)}" for block, own in zip(blocks, self.uncertainty)] or blocks
         if len(self) > 1:
             blocks = [f"row {row}\n{block}" for row, block in zip(shown, blocks)]
@@ -294,7 +300,10 @@ class Explanation:
     __repr__ = __str__
 
     def _repr_html_(self) -> str:
-        tables = [html_table(*self._numbered(self._rows(row))) for row in range(min(len(self), 5))]
+        shown = range(min(len(self), 5))
+        said = [html.escape(self._decided(row)) for row in shown]
+        tables = [html_table(*self._numbered(self._rows(row))) for row in shown]
+        tables = [f"{table}<p>{text}</p>" if text else table for table, text in zip(tables, said)]
         sure = [html.escape(sure_text(own)) for own in self.uncertainty]
         tables = [f"{table}<p>{text}</p>" for table, text in zip(tables, sure)] or tables
         if len(self) > 1:

@@ -3,12 +3,17 @@
 Between the cuts of its columns a score does not change, or in a column with a slope changes evenly. So a change is a
 choice of cells, one for each changed column, and of a place within those that slope: a mixed-integer program with a
 variable for each cell, which HiGHS solves to the optimum. Fewer columns always win; among equally many the smallest sum
-of distances does, each in quantiles of its column.
+of distances does, each in quantiles of the training rows that the model keeps.
+
+What is wanted is a class, or of numbers a range: ``(20, None)``, ``(None, 5.5)``, ``(20, 30)``, or text such as
+``">= 20"``, ``"<= 5.5"`` and ``"20 to 30"``.
 """
 
 from __future__ import annotations
 
 import html
+import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -17,16 +22,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._bins.brackets import Bracket, shortest_in
-from pysirus._data.column import MISSING
 from pysirus._data.read import list_names
 from pysirus._data.table import Table
+from pysirus._families.base import Family
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
-from pysirus._text.format import format_date, format_level, format_threshold, html_table, make_frame, text_table
+from pysirus._text.format import format_label, format_threshold, html_table, make_frame, text_table
 from pysirus._text.message import Parameter
-from pysirus._use.change_program import Cell, Moves, Parts, category_cells, moves_of, number_cells, program_of
-from pysirus._use.quantiles import Quantiles
-from pysirus._use.wanted import Wish, read_wish
+from pysirus._use.change_program import (
+    Cell,
+    Moves,
+    Parts,
+    category_cells,
+    moves_of,
+    number_cells,
+    program_of,
+    quantiles_of,
+)
+from pysirus._use.decide import class_number, decided, decided_text
+from pysirus._use.reasons import value_of, value_text
 
 Floats = NDArray[np.float64]
 CATEGORY_STEP = 0.25  # what a changed category counts, in quantiles
@@ -37,6 +51,77 @@ MARGINS = (
     1e-5,
 )  # by which a decision is reached, of the size of the score; more where rounding undid it
 WAYS = {"up": 1, "down": -1}
+NUMBER = r"([-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?)"
+ONE_SIDED = re.compile(rf"\s*(<=|>=|<|>)\s*{NUMBER}\s*")
+TWO_SIDED = re.compile(rf"\s*{NUMBER}\s*to\s*{NUMBER}\s*")
+
+
+@dataclass(frozen=True)
+class Wish:
+    """What is wanted: margins are ``start + mix @ sums``; what the model decides has the last word."""
+
+    mix: NDArray[np.float64]  # [margin, sum]
+    start: NDArray[np.float64]
+    text: str
+    outcome: int | None = None
+    low: float = -math.inf
+    high: float = math.inf
+
+    def holds(self, model: Model, table: Table) -> bool:
+        """Whether the row of a table is decided so."""
+        found = model.decision(table)
+        if self.outcome is not None:
+            return int(model.choose(found)[0]) == self.outcome
+        return bool(self.low <= found[0] <= self.high)
+
+
+def read_wish(model: Model, to: Any) -> Wish:
+    """What is wanted, checked."""
+    outcome = None if model.classes is None else class_number(model, to, "to")
+    if outcome is not None:
+        mix, start = model.family.winning_margins(outcome)
+        return Wish(mix, start, format_label(model.labels[outcome]), outcome)
+    if model.classes is not None:
+        raise ParameterError(f"{Parameter('to')} must be the class that is wanted, got {to!r}.")
+    low, high = _range(to)
+    ends = [(1.0, low), (-1.0, high)]
+    known = [(sign, model.family.score_at(end)) for sign, end in ends if math.isfinite(end)]
+    mix = np.array([[sign] for sign, _ in known])
+    start = np.array([-sign * score for sign, score in known])
+    texts = [
+        f"{word} {format_threshold(end, rounded=True)}"
+        for word, end in ((">=", low), ("<=", high))
+        if math.isfinite(end)
+    ]
+    return Wish(mix, start, f"{model.target} {' and '.join(texts)}", None, low, high)
+
+
+def _range(to: Any) -> tuple[float, float]:
+    """The lower and the upper end that are wanted, infinite where there is none."""
+    pair = to
+    if isinstance(to, str):
+        one, two = ONE_SIDED.fullmatch(to), TWO_SIDED.fullmatch(to)
+        if one is not None:
+            pair = (float(one[2]), None) if one[1] in (">", ">=") else (None, float(one[2]))
+        elif two is not None:
+            pair = (float(two[1]), float(two[2]))
+    numbers = isinstance(pair, (tuple, list)) and len(pair) == 2
+    numbers = numbers and all(
+        end is None or (isinstance(end, (int, float)) and not isinstance(end, bool) and end == end) for end in pair
+    )
+    low, high = (
+        (-math.inf if pair[0] is None else float(pair[0]), math.inf if pair[1] is None else float(pair[1]))
+        if numbers
+        else (0.0, 0.0)
+    )
+    if not numbers or not low <= high or not (math.isfinite(low) or math.isfinite(high)):
+        raise ParameterError(
+            f"{Parameter('to')} must be a range of predictions, such as '>= 20', '<= 5.5' or '20 to 30', got {to!r}."
+        )
+    return low, high
+
+
+# ---------------------------------------------------------------------------------------------------------- the change
 
 
 HEADER = ["column", "now", "needed"]
@@ -58,6 +143,8 @@ class NearestChange:
         The sum of the distances in quantiles; a changed category counts ``category_step``.
     to : str
         What was wanted.
+    predictions : ndarray of shape (2, n_outputs)
+        What is predicted of the row now, and with the changes: a number, or the probability of each class.
     """
 
     changes: dict[str, Any]
@@ -66,37 +153,40 @@ class NearestChange:
     distance: float
     to: str
     category_step: float
+    family: Family
+    predictions: Floats
     dates: frozenset[str] = frozenset()
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, ready for JSON."""
-        told = {"to": self.to, "changes": self.changes, "before": self.before, "distance": self.distance}
-        return {**told, "category_step": self.category_step}
+        now, then = (decided(self.family, own) for own in self.predictions)
+        told = {"to": self.to, "now": now, "then": then, "changes": self.changes, "before": self.before}
+        return {**told, "distance": self.distance, "category_step": self.category_step}
 
     def lines(self) -> list[list[str]]:
         """Each changed column, what it is now, and what is needed."""
-        return [[name, *(self._text(name, own[name]) for own in (self.before, self.changes))] for name in self.changes]
+        return [
+            [name, *(value_text(own[name], is_date=name in self.dates) for own in (self.before, self.changes))]
+            for name in self.changes
+        ]
 
-    def _text(self, name: str, value: Any) -> str:
-        if value is None or value != value:
-            return "missing"
-        if isinstance(value, float):
-            return format_date(value) if name in self.dates else format_threshold(value)
-        return format_level(value)
-
-    def _head(self) -> str:
+    def _said(self) -> tuple[str, str]:
+        """What is said before the table of changes, the decision first, and after it."""
+        now, then = (decided_text(self.family, own, whole=i == 0) for i, own in enumerate(self.predictions))
         if not self.changes:
-            return f"nothing has to change: it is {self.to} already"
+            return f"{now}\nnothing has to change: it is {self.to} already", ""
         count = "1 column" if len(self.changes) == 1 else f"{len(self.changes)} columns"
-        return f"for {self.to}, the smallest change is of {count}, a distance of {self.distance:.3g} in quantiles"
+        head = f"for {self.to}, the smallest change is of {count}, a distance of {self.distance:.3g} in quantiles"
+        return f"{now}\n{head}", f"with these, {then}"
 
     def __str__(self) -> str:
-        return "\n".join([self._head(), *([text_table(HEADER, self.lines())] if self.changes else [])])
+        before, after = self._said()
+        return "\n".join([before, *([text_table(HEADER, self.lines()), after] if self.changes else [])])
 
     def _repr_html_(self) -> str:
         """The same for a notebook."""
-        table = html_table(HEADER, self.lines()) if self.changes else ""
-        return f"<p>{html.escape(self._head())}</p>{table}"
+        before, after = (html.escape(text).replace("\n", "<br>") for text in self._said())
+        return f"<p>{before}</p>" + (f"{html_table(HEADER, self.lines())}<p>{after}</p>" if self.changes else "")
 
     __repr__ = __str__
 
@@ -147,7 +237,6 @@ def nearest_change(
     *,
     fixed: Iterable[str] | str | None = None,
     directions: Mapping[str, str] | None = None,
-    X: Any = None,
     category_step: float = CATEGORY_STEP,
 ) -> NearestChange | None:
     """The smallest change that brings a decision about; see ``RuleModel.nearest_change``."""
@@ -158,14 +247,13 @@ def nearest_change(
     table = model.align(given)
     if table.n_rows != 1:
         raise ParameterError(f"{Parameter('row')} must be one row, got {table.n_rows:,} rows.")
-    seen = None if X is None else model.align(X)
     parts = Parts(wish.mix)
     for term in (*model.rules, *model.terms):
         term.build(parts, *model.family.sides(term))
     start = wish.start + wish.mix @ np.array(model.family.start(model.intercept))
     if wish.holds(model, table):
         return _answer(model, given, table, {}, wish, limits, 0.0)
-    moves = _all_moves(model, parts, table, seen, limits)
+    moves = _all_moves(model, parts, table, limits)
     program, variables = program_of(parts, start, table, moves)
     size = max(1.0, float(np.abs(program.start).max(initial=0.0)))
     cells: Floats | None = None
@@ -179,21 +267,21 @@ def nearest_change(
         distance = sum(cell.distance + cell.rate * beyond for _, cell, beyond in chosen)
         values = {index: cell.at(beyond) for index, cell, beyond in chosen}
         if wish.holds(model, _with(table, values)):
-            short = _shortened(model, table, seen, values, wish, parts)
+            short = _shortened(model, table, values, wish, parts)
             return _answer(model, given, table, short, wish, limits, float(distance))
     return None
 
 
-def _all_moves(model: Model, parts: Parts, table: Table, seen: Table | None, limits: Limits) -> list[Moves]:
+def _all_moves(model: Model, parts: Parts, table: Table, limits: Limits) -> list[Moves]:
     """The cells of every column that may change."""
     read = {c.index for conditions, _, _ in parts.branches for c in conditions} | {own.index for own, _ in parts.lines}
-    found = []
+    found, kept = [], model.reference
     for index in sorted(read - limits.fixed):
         column, way = table.columns[index], limits.ways.get(index, 0)
         if column.is_numeric:
             edges, sloped = parts.edges_of(index), any(own.index == index for own, _ in parts.lines)
             ends = [(own.lower, own.upper) for own, _ in parts.lines if own.index == index]
-            scale = Quantiles.of(model, index, edges, ends, None if seen is None else seen.columns[index])
+            scale = quantiles_of(model, index, None if kept is None else kept.columns[index], edges, ends)
             cells = number_cells(float(column.values[0]), edges, scale, way, sloped, limits.category_step)
         else:
             column = replace(column, other=model.features[index].other)
@@ -224,17 +312,15 @@ def _with(table: Table, values: Mapping[int, float]) -> Table:
     return replace(table, columns=tuple(columns))
 
 
-def _shortened(
-    model: Model, table: Table, seen: Table | None, values: Mapping[int, float], wish: Wish, parts: Parts
-) -> dict[int, float]:
-    """The new values in few digits, whole where the column is, as long as the decision and the cells stay."""
-    found = dict(values)
+def _shortened(model: Model, table: Table, values: Mapping[int, float], wish: Wish, parts: Parts) -> dict[int, float]:
+    """The new values in few digits, as long as the decision and the cells stay; whole where value and cuts are."""
+    found, kept = dict(values), model.reference
     for index in [index for index in values if table.columns[index].is_numeric]:
         own, edges = found[index], parts.edges_of(index)
         cell = int(np.searchsorted(edges, own, side="right"))
         old = float(table.columns[index].values[0])
-        known = None if seen is None else seen.columns[index].values
-        whole = known is not None and bool(np.all(known[~np.isnan(known)] % 1 == 0)) if known is not None else False
+        cuts = [*edges, *([] if kept is None else kept.columns[index].edges.tolist())]
+        whole = all(float(value).is_integer() for value in [*cuts, *([] if np.isnan(old) else [old])])
         rises = not own < old
         tries = [float(np.ceil(own) if rises else np.floor(own))] if whole else []
         low, high = edges[cell - 1] if cell else -np.inf, edges[cell] if cell < len(edges) else np.inf
@@ -257,18 +343,13 @@ def _answer(
 ) -> NearestChange:
     """What was found, in the words of the table."""
     changed = _with(table, values)
-
-    def told(own: Table, index: int) -> Any:
-        column, value = own.columns[index], own.columns[index].values[0]
-        if column.is_numeric:
-            return float(value)
-        return None if value <= MISSING else column.levels[int(value)]
-
     names = {model.schema.column_of(model.features[i]): i for i in sorted(values)}
-    after, before = ({name: told(own, i) for name, i in names.items()} for own in (changed, table))
+    after, before = ({name: value_of(own.columns[i]) for name, i in names.items()} for own in (changed, table))
+    predictions = np.concatenate([model.decision(own).reshape(1, -1) for own in (table, changed)])
     dates = frozenset(name for name, i in names.items() if model.features[i].is_date)
     row = _row_of(model, given, after)
-    return NearestChange(after, before, row, distance, wish.text, limits.category_step, dates)
+    told = model.family, predictions, dates
+    return NearestChange(after, before, row, distance, wish.text, limits.category_step, *told)
 
 
 def _row_of(model: Model, given: Any, changes: Mapping[str, Any]) -> Any:

@@ -3,6 +3,8 @@
 A score is a sum over terms. Measured from a reference, each term contributes what it adds to this row less what it adds
 there, and the score of the reference and all contributions add up to the score of the row: reasons are parts of the
 score itself, not an approximation of it. What is listed are the largest ones, equal ones in the order of the list.
+Of two classes all is told in the score of the positive one, as in every other print: what speaks for the other class
+lowers it.
 """
 
 from __future__ import annotations
@@ -10,23 +12,29 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal, NamedTuple, TypeVar, get_args
+from typing import Any, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus._data.column import MISSING, Column
 from pysirus._data.table import Table
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError, check_choice, check_integer
-from pysirus._parameters.check import label_number
 from pysirus._terms.linear import Part
-from pysirus._terms.listing import RuleSet
-from pysirus._text.format import format_levels, make_frame, one_line, text_table
+from pysirus._text.format import (
+    format_date,
+    format_label,
+    format_level,
+    format_threshold,
+    make_frame,
+    one_line,
+    text_table,
+)
 from pysirus._text.message import Parameter
-from pysirus._use.edit import rule_positions
+from pysirus._use.decide import class_number, cutoff_of, decided, decided_text, told_class
 
 Floats = NDArray[np.float64]
-Fitted = TypeVar("Fitted", bound=Model)
 Direction = Literal["for", "against", "both"]
 By = Literal["rule", "column"]
 DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
@@ -65,38 +73,22 @@ def wanted_of(model: Model, k: Any, direction: Any, by: Any, outcome: Any) -> Wa
     return Wanted(int(k), direction, by, class_number(model, outcome, "outcome"))
 
 
-def class_number(model: Model, label: Any, parameter: str) -> int | None:
-    """The number of a class by its label, or by its text; None where none is said."""
-    if label is None:
-        return None
-    if model.classes is None:
-        raise ParameterError(f"{Parameter(parameter)} is a class, and this model predicts {model.family.predicts}.")
-    found = label_number(label, model.classes)
-    if found is None and isinstance(label, str):
-        found = next((k for k, own in enumerate(model.classes) if str(own) == label), None)
-    if found is None:
-        raise ParameterError(
-            f"{Parameter(parameter)} must be one of the classes {one_line(format_levels(model.classes[:10]))}, "
-            f"got {label!r}."
-        )
-    return found
-
-
 class Reference(NamedTuple):
-    """What contributions are measured from: its name, and for a class what each term adds there, in points."""
+    """What contributions are measured from: its name, for each class what each term adds there, and the row."""
 
     name: str
-    points: Floats  # [class, term]
+    points: Floats  # [class that reasons are about, term], in the score in which it is told
+    row: Table | None = None
 
 
 def reference_of(model: Model, reference: Any, wanted: Wanted, parts: Sequence[Part]) -> Reference:
     """The reference by its name, or a row."""
-    family = model.family
+    family, told = model.family, [told_class(model.family, k) for k in _classes(model)]
     if isinstance(reference, str):
         check_choice("reference", reference, REFERENCES)
         if reference == "average":
             averages = family.explained(parts, np.empty((0, len(parts))))[1]
-            return Reference(family.measured_from, np.array([family.points_of(averages, k) for k in _classes(model)]))
+            return Reference(family.measured_from, np.array([family.points_of(averages, k) for k in told]))
     if not family.adds_up:
         raise ParameterError(
             f"{Parameter('reference')} must be 'average': the rules of this model share a weighted mean (Node harvest)."
@@ -105,15 +97,16 @@ def reference_of(model: Model, reference: Any, wanted: Wanted, parts: Sequence[P
         table = model.align(reference)
         if table.n_rows != 1:
             raise ParameterError(f"{Parameter('reference')} must be one row, got {table.n_rows:,} rows.")
-        return Reference("row", _points(model, parts, _values(parts, table))[:, 0])
+        return Reference("row", _points(model, parts, _values(parts, table))[told, 0], table)
     if wanted.direction == "both":
         raise ParameterError(
             f"{Parameter('reference')} 'best' needs a {Parameter('direction')}: with 'against' reasons are measured "
             "from the highest value of each term, with 'for' from the lowest."
         )
-    best = np.max if wanted.direction == "against" else np.min
     ends = np.array([term.value_ends for term in parts]).reshape(len(parts), 2)
-    return Reference("best", best(_points(model, parts, ends.T), axis=1))
+    points = _points(model, parts, ends.T)  # [class, end, term]
+    best = points.argmax(axis=1) if wanted.direction == "against" else points.argmin(axis=1)
+    return Reference("best", np.take_along_axis(points[told], best[:, None], axis=1)[:, 0])
 
 
 def _classes(model: Model) -> range:
@@ -154,11 +147,14 @@ class Reasons:
     names : tuple of str
         The rules and terms, or the columns, in the order of the model.
     contributions : ndarray of shape (n_rows, n_names)
-        What each adds to the score of the row's outcome, less what it adds at the reference.
+        What each adds to the score, less what it adds at the reference. Of two classes the score is that of the
+        positive one, of several that of the outcome.
     base : ndarray of shape (n_rows,)
         The score of the reference.
     outcomes : ndarray of int of shape (n_rows,)
         The number of the class that the reasons of a row are about; 0 where numbers are predicted.
+    predictions : ndarray of shape (n_rows, n_outputs)
+        What is predicted: a number, or the probability of each class.
     reference : {"average", "mean", "best", "row"}
         What contributions are measured from.
     """
@@ -172,6 +168,9 @@ class Reasons:
     wanted: Wanted
     said: tuple[tuple[str, str], ...]  # the text of each where it holds, and where it does not
     fired: NDArray[np.bool_]
+    predictions: Floats
+    table: Table
+    read: tuple[tuple[int, ...], ...]  # the columns that each reads
 
     def __len__(self) -> int:
         return len(self.base)
@@ -181,21 +180,27 @@ class Reasons:
         if not isinstance(rows, slice) and not -len(self) <= rows < len(self):
             raise IndexError(f"There is no row {rows}: there are reasons for rows 0 to {len(self) - 1}.")
         taken = rows if isinstance(rows, slice) else [rows]
-        arrays = {name: getattr(self, name)[taken] for name in ("contributions", "base", "outcomes", "fired")}
-        return replace(self, **arrays)
+        names = ("contributions", "base", "outcomes", "fired", "predictions")
+        return replace(self, table=self.table.at(taken), **{name: getattr(self, name)[taken] for name in names})
 
     @property
     def scores(self) -> Floats:
-        """What base and contributions add up to: the score of each row, of classes that of its outcome."""
+        """What base and contributions add up to: the score of each row."""
         return np.asarray(self.base + self.contributions.sum(axis=1))
 
     @cached_property
     def ranked(self) -> NDArray[np.int64]:
         """The numbers of the reasons of each row, largest first, [row, rank]; -1 where it has no more."""
-        sign, k = self.wanted.sign, min(self.wanted.k, len(self.names))
-        size = np.abs(self.contributions) if sign == 0 else sign * self.contributions
+        k, own = min(self.wanted.k, len(self.names)), self._signs[:, None]
+        size = np.abs(self.contributions) if self.wanted.sign == 0 else own * self.contributions
         order = np.argsort(-size, axis=1, kind="stable")[:, :k]
         return np.where(np.take_along_axis(size, order, axis=1) > 0, order, -1)
+
+    @property
+    def _signs(self) -> Floats:
+        """For each row 1 where what raises the score counts, -1 where what lowers it does."""
+        told = np.array([told_class(self.model.family, k) for k in _classes(self.model)])
+        return self.wanted.sign * np.where(told[self.outcomes] == self.outcomes, 1.0, -1.0)
 
     @property
     def rest(self) -> Floats:
@@ -206,6 +211,10 @@ class Reasons:
     def text_of(self, row: int, name: int) -> str:
         """What is told of one reason of a row."""
         return self.said[name][0 if self.fired[row, name] else 1]
+
+    def input_of(self, row: int, name: int) -> str:
+        """The values of a row that one of its reasons reads: ``income = 41``."""
+        return ", ".join(input_text(self.table.columns[index], row) for index in self.read[name])
 
     def to_frame(self, backend: str | None = None) -> Any:
         """One line for each reason: those of a row in a block, the largest first.
@@ -218,15 +227,22 @@ class Reasons:
         Returns
         -------
         frame : DataFrame or Table
-            Columns ``row``, ``rank``, ``class`` (for classes), ``text`` and ``contribution``.
+            Columns ``row``, ``rank``, ``decision`` and ``class`` (for classes: what is decided of the row, and which
+            class the reason is about), ``text``, ``input`` (the values that it reads), ``contribution`` and ``scale``
+            (to what it contributes).
         """
         rows, ranks = np.nonzero(self.ranked >= 0)
         found = self.ranked[rows, ranks]
         data: dict[str, list[Any]] = {"row": rows.tolist(), "rank": (ranks + 1).tolist()}
         if self.model.classes is not None:
-            data["class"] = [self.model.classes[k] for k in self.outcomes[rows].tolist()]
-        data["text"] = [self.text_of(row, name) for row, name in zip(rows.tolist(), found.tolist())]
+            decisions = self.model.choose(self.predictions)
+            for column, numbers in (("decision", decisions), ("class", self.outcomes)):
+                data[column] = [self.model.classes[k] for k in numbers[rows].tolist()]
+        pairs = [*zip(rows.tolist(), found.tolist())]
+        data["text"] = [self.text_of(row, name) for row, name in pairs]
+        data["input"] = [self.input_of(row, name) for row, name in pairs]
         data["contribution"] = self.contributions[rows, found].tolist()
+        data["scale"] = [self._scale(row) for row in rows.tolist()]
         return make_frame(data, backend)
 
     def to_dict(self) -> dict[str, Any]:
@@ -235,35 +251,52 @@ class Reasons:
             raise ValueError(f"to_dict is of one row, and there are {len(self)}: take reasons[i].to_dict().")
         found = [name for name in self.ranked[0].tolist() if name >= 0]
         said = {"target": self.model.target, "scale": self._scale(0), "reference": FROM[self.reference]}
+        said |= decided(self.model.family, self.predictions[0])
         if self.model.classes is not None:
             label = self.model.classes[int(self.outcomes[0])]
             said["outcome"] = label.item() if hasattr(label, "item") else label
-        listed = [{"text": self.text_of(0, name), "contribution": float(self.contributions[0, name])} for name in found]
+        listed = [
+            {"text": self.text_of(0, name), "input": self.input_of(0, name)}
+            | {"contribution": float(self.contributions[0, name])}
+            for name in found
+        ]
         score = {"base": float(self.base[0]), "rest": float(self.rest[0]), "score": float(self.scores[0])}
         return {**said, "reasons": listed, **score}
 
     def _scale(self, row: int) -> str:
-        return self.model.family.scale_of(int(self.outcomes[row]))
+        """To what contributions add up."""
+        family = self.model.family
+        return family.scale_of(told_class(family, int(self.outcomes[row])))
+
+    def _head(self, row: int) -> str:
+        """What is listed of a row: reasons for what, in which score, and from where they are measured."""
+        way, classes = self.wanted.direction, self.model.classes
+        about = (
+            f" {'about' if way == 'both' else way} {format_label(classes[int(self.outcomes[row])])}" if classes else ""
+        )
+        moves = {1.0: "raises", -1.0: "lowers", 0.0: "moves"}[float(self._signs[row]) + 0.0]
+        scale = self._scale(row) if classes is None and not self.model.family.is_scored else f"the {self._scale(row)}"
+        return one_line(f"reasons{about}: what {moves} {scale} most, measured from {FROM[self.reference]}")
 
     def _block(self, row: int) -> str:
-        """The reasons of one row, and how they add up."""
+        """What is decided of one row, the reasons, and how they add up."""
         family, found = self.model.family, [name for name in self.ranked[row].tolist() if name >= 0]
-        head = {"for": "for a higher", "against": "for a lower", "both": "for the"}[self.wanted.direction]
-        lines = [
-            [str(i), self.text_of(row, name), family.point_text(float(self.contributions[row, name]))]
-            for i, name in enumerate(found, 1)
-        ]
-        lines += [
-            ["", "everything else", family.point_text(float(self.rest[row]))],
-            ["", FROM[self.reference], family.point_text(float(self.base[row]))],
-            ["", "in sum", family.point_text(float(self.scores[row]))],
-        ]
-        return f"reasons {head} {one_line(self._scale(row))}\n{text_table(['#', 'reason', 'contribution'], lines)}"
+        lines = []
+        for i, name in enumerate(found, 1):
+            number = family.point_text(float(self.contributions[row, name]))
+            lines.append([str(i), self.text_of(row, name), self.input_of(row, name), number])
+        sums = {"everything else": self.rest[row], FROM[self.reference]: self.base[row], "in sum": self.scores[row]}
+        cutoff = cutoff_of(family)
+        if cutoff is not None:
+            sums[f"the cut-off, above which it is {format_label(self.model.labels[family.positive])}"] = cutoff[1]
+        lines += [["", text, "", family.point_text(float(value))] for text, value in sums.items()]
+        table = text_table(["#", "reason", "input", "contribution"], lines)
+        return "\n".join([decided_text(family, self.predictions[row]), self._head(row), table])
 
     def __str__(self) -> str:
         blocks = [self._block(row) for row in range(min(len(self), SHOWN))]
         if len(self) > 1:
-            blocks = [f"row {row}: {block}" for row, block in enumerate(blocks)]
+            blocks = [f"row {row}\n{block}" for row, block in enumerate(blocks)]
         if len(self) > SHOWN:
             blocks.append(f"and {len(self) - SHOWN} more rows")
         return "\n\n".join(blocks)
@@ -286,19 +319,22 @@ def reasons(
     table = model.align(X)
     parts = (*model.rules_on(table), *model.terms)
     from_, values = reference_of(model, reference, wanted, parts), _values(parts, table)
+    decision = model.decision(table)
     outcomes = np.zeros(table.n_rows, dtype=np.int64)
     if model.classes is not None:
-        outcomes = model.choose(model.decision(table)) if wanted.outcome is None else outcomes + wanted.outcome
+        outcomes = model.choose(decision) if wanted.outcome is None else outcomes + wanted.outcome
+    told = np.array([told_class(model.family, k) for k in _classes(model)])[outcomes]
     points, rows = _points(model, parts, values), np.arange(table.n_rows)
     start = model.family.explained_from(model.intercept)
     base = np.array([float(model.family.points_of(np.asarray(start), k)[()]) for k in _classes(model)])
-    contributions = points[outcomes, rows] - from_.points[outcomes]
-    base = (base + from_.points.sum(axis=1))[outcomes]
+    contributions = points[told, rows] - from_.points[outcomes]
+    base = base[told] + from_.points.sum(axis=1)[outcomes]
     fired = np.array([term.fired(own) for term, own in zip(parts, values.T)], dtype=bool).reshape(values.T.shape).T
     said = tuple((term.said(True), term.said(False)) for term in parts)
-    names = tuple(term.condition_text for term in parts)
-    each = Reasons(model, names, contributions, base, outcomes, from_.name, wanted, said, fired)
-    return each if by == "rule" else _by_column(each, parts)
+    names, read = tuple(term.condition_text for term in parts), tuple(tuple(term.columns) for term in parts)
+    given = outcomes, from_.name, wanted, said, fired, decision.reshape(table.n_rows, -1), table, read
+    each = Reasons(model, names, contributions, base, *given)
+    return each if by == "rule" else _by_column(each, parts, from_.row)
 
 
 def columns_in(model: Model, parts: Sequence[Part]) -> list[int]:
@@ -306,37 +342,61 @@ def columns_in(model: Model, parts: Sequence[Part]) -> list[int]:
     return sorted(model.columns_of([]) | {index for term in parts for index in term.columns})
 
 
-def _by_column(each: Reasons, parts: Sequence[Part]) -> Reasons:
-    """The same summed by column; a term counts for each of its columns in equal parts."""
+def answerable(term: Part, row: Table | None) -> tuple[int, ...]:
+    """The columns that answer for a term where it holds: all, or those whose conditions the reference row fails."""
+    if row is None or len(term.columns) == 1:
+        return tuple(term.columns)
+    failed = tuple(c.index for c in term.conditions if not c.holds(row.columns[c.index])[0])
+    return failed or tuple(term.columns)
+
+
+def _shares(term: Part, table: Table, fired: NDArray[np.bool_], row: Table | None) -> dict[int, Floats]:
+    """By how much to divide what a term contributes to a row, for each of its columns; infinity where it has no part.
+
+    Where a rule does not hold the columns answer whose conditions fail, in equal parts: one whose condition is met has
+    no part in it.
+    """
+    within = answerable(term, row)
+    if len(term.columns) == 1 or not term.conditions:
+        return {index: np.full(table.n_rows, float(len(term.columns))) for index in term.columns}
+    fails = {c.index: ~c.holds(table.columns[c.index]) for c in term.conditions}
+    n_failing = np.sum([*fails.values()], axis=0, dtype=np.float64)
+    inside = {index: float(len(within)) if index in within else np.inf for index in fails}
+    return {i: np.where(fired, inside[i], np.where(own, n_failing, np.inf)) for i, own in fails.items()}
+
+
+def _by_column(each: Reasons, parts: Sequence[Part], row: Table | None) -> Reasons:
+    """The same summed by column."""
     columns = columns_in(each.model, parts)
     summed = np.zeros((len(each), len(columns)))
     for t, term in enumerate(parts):
-        for index in term.columns:
-            summed[:, columns.index(index)] += each.contributions[:, t] / len(term.columns)
+        for index, by in _shares(term, each.table, each.fired[:, t], row).items():
+            summed[:, columns.index(index)] += each.contributions[:, t] / by
     names = tuple(each.model.features[index].name for index in columns)
+    said, read = tuple((name, name) for name in names), tuple((index,) for index in columns)
     fired = np.ones(summed.shape, dtype=bool)
-    return replace(each, names=names, contributions=summed, said=tuple((name, name) for name in names), fired=fired)
+    return replace(each, names=names, contributions=summed, said=said, fired=fired, read=read)
 
 
-def with_reasons(model: Fitted, texts: Any) -> Fitted:
-    """The model with texts for its rules; see ``RuleModel.with_reasons``."""
-    if not hasattr(texts, "items"):
-        raise ParameterError(f"{Parameter('texts')} must be a dict from rules to texts, got {texts!r}.")
-    said: dict[int, tuple[str, ...]] = {}
-    for which, text in texts.items():
-        pair = tuple(text) if isinstance(text, (tuple, list)) else () if text is None else (text,)
-        if len(pair) > 2 or not all(isinstance(own, str) and own.strip() for own in pair):
-            raise ParameterError(
-                f"{Parameter('texts')} must have a text for each rule, or one where it applies and one where it does "
-                f"not; for {which!r} it has {text!r}. None removes the text of a rule."
-            )
-        said[rule_positions(model, which)[0]] = pair
-    keys = {model.selected[i].key: pair for i, pair in said.items()}
+def value_text(value: Any, *, is_date: bool = False) -> str:
+    """A value of a row as it is read."""
+    if value is None or value != value:
+        return "missing"
+    if isinstance(value, float):
+        return format_date(value) if is_date else format_threshold(value)
+    return format_level(value)
 
-    def changed(rules: RuleSet) -> RuleSet:
-        return RuleSet([replace(rule, reason=keys.get(rule.key, rule.reason)) for rule in rules])
 
-    tuning = model.tuning
-    if tuning is not None:
-        tuning = replace(tuning, rules=changed(tuning.rules))
-    return replace(model, selected=changed(model.selected), tuning=tuning)
+def value_of(column: Column, row: int = 0) -> Any:
+    """A value of a row: a number, a category, or None where it is missing or none that the model knows."""
+    value = column.values[row]
+    if column.is_numeric:
+        return float(value)
+    return None if value <= MISSING else column.levels[int(value)]
+
+
+def input_text(column: Column, row: int) -> str:
+    """A column and its value in a row."""
+    if not column.is_numeric and column.values[row] < MISSING:
+        return f"{column.name} = a category that training rows did not have"
+    return f"{column.name} = {value_text(value_of(column, row), is_date=column.is_date)}"

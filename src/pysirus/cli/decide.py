@@ -55,7 +55,7 @@ def reasons(
     ] = None,
     outcome: Annotated[
         str | None,
-        typer.Option(metavar="CLASS", help="The class that reasons are for or against. Default: the predicted one."),
+        typer.Option(metavar="CLASS", help="The class that reasons are for or against. Default: the decided one."),
     ] = None,
     reference: Annotated[
         str,
@@ -67,10 +67,10 @@ def reasons(
     output: Output = None,
     json: Json = False,
 ) -> None:
-    """List the terms that count most for or against the decision about each row: row, rank, text and contribution.
+    """List the terms that count most for or against the decision about each row, with the values that they read.
 
-    Contributions are parts of the score, and with everything else add up to it. Texts of rules are set by
-    [bold]pysirus edit --reason[/bold].
+    Contributions are parts of the score, and with everything else add up to it; of two classes the score is that of the
+    positive one, as in [bold]pysirus explain[/bold]. Texts of rules are set by [bold]pysirus edit --reason[/bold].
 
     Example: [bold]pysirus reasons credit.json new.csv --outcome bad -o reasons.csv[/bold]
 
@@ -266,7 +266,8 @@ def change(
 ) -> None:
     """Find the smallest change of a row that changes its decision: fewest columns first, then nearest in quantiles.
 
-    Quantiles are those of the TABLE. Where no change does it, that is said, and JSON has null.
+    Quantiles are those of the training rows that the model keeps: other rows of the TABLE make no difference. Where no
+    change does it, that is said, and JSON has null.
 
     Example: [bold]pysirus change credit.json new.csv --row 12 --to good --fixed age --up income[/bold]
     """
@@ -282,7 +283,6 @@ def change(
         to,
         fixed=names_of(rows, fixed, "--fixed"),
         directions=ways,
-        X=rows,
         category_step=category_step,
     )
     if json:

@@ -42,21 +42,24 @@ class Decisions(ABC):
         k : int, default=4
             How many reasons each row has at most. Terms that count nothing, or the other way, are no reasons.
         direction : {"for", "against", "both"}, optional
-            Whether to list what raises the score, what lowers it, or both by size. Default: "for" with classes, "both"
-            otherwise.
+            Whether to list what raises the score, what lowers it, or both by size; with classes what speaks for the
+            class or against it. Default: "for" with classes, "both" otherwise.
         outcome : label, optional
-            The class whose score is meant. Default: the one that is predicted for the row.
+            The class that reasons are about. Default: the one that is decided for. Of two classes all is told in the
+            score of the positive one, as in ``explain``: reasons for the other have negative contributions.
         reference : {"average", "best"} or a row, default="average"
             What contributions are measured from: the average training row; the best value that each term can have,
             which is the highest with ``direction="against"`` and the lowest with "for"; or a row of the same columns.
         by : {"rule", "column"}, default="rule"
-            Whether to sum by column: a rule of several columns counts for each of them in equal parts.
+            Whether to sum by column. A rule of several columns that does not hold counts for those whose conditions
+            fail, in equal parts; one that holds for all of its columns, or from a given row for those whose
+            conditions fail there.
 
         Returns
         -------
         reasons : Reasons
-            Prints row by row; ``to_frame()`` has a line for each reason, ``base``, ``contributions`` and ``rest`` add
-            up to the score.
+            Prints row by row, with the decision, its cut-off and the values that were read; ``to_frame()`` has a line
+            for each reason; ``base``, ``contributions`` and ``rest`` add up to the score.
 
         Examples
         --------
@@ -98,7 +101,6 @@ class Decisions(ABC):
         *,
         fixed: Sequence[str] | str | None = None,
         directions: Mapping[str, str] | None = None,
-        X: Any = None,
         category_step: float = 0.25,
     ) -> NearestChange | None:
         """The smallest change of a row that changes its decision: exact, fewest columns first, then nearest.
@@ -114,9 +116,6 @@ class Decisions(ABC):
             Columns that must stay as they are, such as age.
         directions : dict, optional
             Columns that may only go ``"up"`` or ``"down"``.
-        X : data frame or array, optional
-            Rows in whose quantiles distances are measured, such as the training rows. By default they are measured by
-            the shares of training rows that the model keeps with its conditions, which is coarser.
         category_step : float, default=0.25
             What a changed category, or a missing value that is filled in, counts in quantiles.
 
@@ -124,7 +123,8 @@ class Decisions(ABC):
         -------
         change : NearestChange or None
             ``changes`` has the new values by column, ``row`` the changed row, of which ``predict`` says what was
-            wanted. None where no change of the columns that may change does it.
+            wanted. None where no change of the columns that may change does it. Distances are in the quantiles of the
+            training rows that the model keeps, so the answer depends on nothing but the model and the row.
 
         Examples
         --------
@@ -132,13 +132,13 @@ class Decisions(ABC):
         >>> from pysirus.datasets import load_ozone
         >>> X, y = load_ozone(return_X_y=True, as_frame=True)
         >>> model = SirusRegressor(n_rules=5, random_state=0).fit(X, y)
-        >>> change = model.nearest_change(X[:1], ">= 12", X=X)
+        >>> change = model.nearest_change(X[:1], ">= 12")
         >>> bool(model.predict(change.row)[0] >= 12)
         True
         """
         from pysirus._use.nearest_change import nearest_change
 
-        options: dict[str, Any] = {"fixed": fixed, "directions": directions, "X": X, "category_step": category_step}
+        options: dict[str, Any] = {"fixed": fixed, "directions": directions, "category_step": category_step}
         return nearest_change(self._as_model(), row, to, **options)
 
     def decide(
@@ -210,6 +210,6 @@ class Decisions(ABC):
         >>> model.reasons(X[:1]).to_frame("pandas")["text"][0]
         'T1: a cool day'
         """
-        from pysirus._use.reasons import with_reasons
+        from pysirus._use.edit import with_reasons
 
         return self._keep_recipe(with_reasons(self._as_model(), texts))

@@ -29,9 +29,8 @@ from pysirus._use.effect import Effect, effect, level_counts, level_groups, spre
 from pysirus._use.explain import feature_importance
 from pysirus._use.groups import group_metrics
 from pysirus._use.intervals import sure_text
-from pysirus._use.nearest_change import nearest_change
+from pysirus._use.nearest_change import nearest_change, read_wish
 from pysirus._use.score import score, training_metrics
-from pysirus._use.wanted import read_wish
 
 MOST_PAIRED = 40  # rules whose pairs are shown
 MOST_CHANGES = 20  # rows whose nearest change is shown, where none are named
@@ -104,12 +103,12 @@ def changes_data(model: Model, X: Any, table: Table | None, labels: Sequence[str
         )
     wish = read_wish(model, asked.get("to"))
     order = range(table.n_rows) if rows is None else rows
-    chosen = [k for k in order if rows is not None or not wish.holds(model, table.take(np.array([k])))]
+    chosen = [k for k in order if rows is not None or not wish.holds(model, table.at([k]))]
     chosen = chosen[:MOST_CHANGES] if rows is None else chosen
     frame, told = as_frame(X), {}
     for k in chosen:
         row = np.asarray(X)[k : k + 1] if frame is None else frame[k : k + 1].to_native()
-        found = nearest_change(model, row, X=X, **asked)
+        found = nearest_change(model, row, **asked)
         told[str(k)] = None if found is None else found.lines()
     fixed = asked.get("fixed") or ()
     limits = [f"{', '.join([fixed] if isinstance(fixed, str) else fixed)} fixed"] if fixed else []
@@ -148,8 +147,8 @@ def _changes_html(found: dict[str, Any] | None) -> str:
         '<section id="changes" aria-labelledby="changes-title">'
         f'<h2 id="changes-title">What would make it {html.escape(found["to"])}</h2>'
         '<p class="note">The smallest change of each row for which the model would have decided so: fewest columns, '
-        f"then the nearest in quantiles of these rows.{limits} It says what the model does, not that the change would "
-        f"help.</p>{_table(['Row', 'Column', 'Now', 'Needed'], rows)}</section>"
+        f"then the nearest in quantiles of the training rows.{limits} It says what the model does, not that the change "
+        f"would help.</p>{_table(['Row', 'Column', 'Now', 'Needed'], rows)}</section>"
     )
 
 

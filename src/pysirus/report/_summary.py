@@ -162,7 +162,7 @@ def _rows(
     model: Model, rules: Iterable[FittedTerm], table: Table, y: Any, labels: Any, max_rows: int
 ) -> dict[str, Any]:
     """Rows to look up: their names, values, and which rules of the longest list fire."""
-    kept = table.take(np.arange(min(max_rows, table.n_rows)))
+    kept = table.at(slice(max_rows))
     rules = list(rules)
     used = sorted(model.columns_of(rules))
     others = [i for i in range(len(table.columns)) if i not in used]
@@ -247,7 +247,7 @@ def summary(
     some = (
         None
         if table is None
-        else table.take(np.linspace(0, table.n_rows - 1, min(table.n_rows, EFFECT_ROWS)).astype(int))
+        else table.at(np.linspace(0, table.n_rows - 1, min(table.n_rows, EFFECT_ROWS)).astype(int))
     )
     tuning, path = model.tuning, None if model.tuning is None else _path(model.tuning)
     reasons = [] if tuning is None else tuning.reasons(len(model.selected), model.family.error_name)

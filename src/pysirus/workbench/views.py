@@ -137,8 +137,8 @@ def changed(
     wanted = _label(session, to) if model.classes else to
     ways = {name: way for name, way in (directions or {}).items() if way in ("up", "down")}
     options: dict[str, Any] = {name: value for name, value in (("fixed", list(fixed)), ("directions", ways)) if value}
-    found = model.nearest_change(own, wanted, X=session._table, **options)
-    call = ", ".join([f"rows[{row - 1}:{row}]", repr(wanted), *_given(options), "X=rows"])
+    found = model.nearest_change(own, wanted, **options)
+    call = ", ".join([f"rows[{row - 1}:{row}]", repr(wanted), *_given(options)])
     code = _query(session, "change", f"model.nearest_change({call})")
     words: list[Any] = ["--to", wanted] + [word for name in fixed for word in ("--fixed", name)]
     words += [word for name, way in ways.items() for word in (f"--{way}", name)]
@@ -146,7 +146,8 @@ def changed(
     if found is None:
         return {"found": False, "code": told}
     as_text = {name: [_text(found.before[name]), _text(value)] for name, value in found.changes.items()}
-    return {"found": True, "to": found.to_dict()["to"], "changes": as_text, "text": str(found), "code": told}
+    then = _plain(found.to_dict()["then"])
+    return {"found": True, "to": found.to, "changes": as_text, "then": then, "text": str(found), "code": told}
 
 
 def _row(session: Session, row: int) -> Any:

@@ -29,10 +29,16 @@ async function explain(app, row, result, outcome = null) {
   const bars = steps.reasons.map((own) => ({ text: own.text, fired: true, value: own.contribution }));
   const shares = told.prediction.shares ? el("p", {}, Object.entries(told.prediction.shares).map(([name, share]) => el("span", { class: "badge" }, `${name} ${(100 * share).toFixed(1)}%`))) : "";
   const figure = el("figure", {});
-  const reasons = el("ol", { class: "reasons" }, told.reasons.reasons.map((own) => el("li", {}, own.text, el("small", {}, ` ${own.contribution >= 0 ? "+" : "−"}${format(Math.abs(own.contribution), 3)}`))));
-  result.replaceChildren(el("h4", { tabindex: "-1" }, t("decide.predicted", { n: row, text: told.prediction.text })), shares, el("p", { class: "note" }, t("decide.reasons")), reasons, figure, codeBox(told.code), change(app, row));
+  const reasons = el("ol", { class: "reasons" }, told.reasons.reasons.map((own) => el("li", {}, own.text, el("small", {}, ` (${own.input}) ${own.contribution >= 0 ? "+" : "−"}${format(Math.abs(own.contribution), 3)}`))));
+  const why = el("p", { class: "note" }, cutoff(told.reasons), t("decide.reasons", { scale: told.reasons.scale }));
+  result.replaceChildren(el("h4", { tabindex: "-1" }, t("decide.predicted", { n: row, text: told.prediction.text })), shares, why, reasons, figure, codeBox(told.code), change(app, row));
   figure.append(drawWaterfall(steps.base, bars, steps.score, scored ? steps.scale : app.list.target, Math.min(860, result.clientWidth || 600), null, t("decide.average")));
   result.scrollIntoView({ block: "nearest" });
+}
+
+/* The cut-off of two classes in words. */
+function cutoff(told) {
+  return told.cutoff === undefined ? "" : `${t("decide.cutoff", { name: told.class, share: `${(100 * told.cutoff).toFixed(1)}%`, now: `${(100 * told.probability).toFixed(1)}%` })} `;
 }
 
 /* The smallest change that leads to another decision. */
@@ -46,7 +52,7 @@ function change(app, row) {
     if (!told) return;
     result.replaceChildren(told.found ? el("table", { class: "beside" }, el("thead", {}, el("tr", {}, ["", t("decide.now"), t("decide.needed")].map((name) => el("th", { scope: "col" }, name)))),
       el("tbody", {}, Object.entries(told.changes).map(([name, [now, then]]) => el("tr", {}, el("th", { scope: "row" }, name), el("td", {}, now || "–"), el("td", {}, then)))))
-      : el("p", {}, t("decide.no-change")), codeBox(told.code));
+      : el("p", {}, t("decide.no-change")), ...(told.found ? [el("p", { class: "note" }, cutoff(told.then))] : []), codeBox(told.code));
   }, { id: "find-change" });
   return el("section", { class: "panel" }, el("h4", {}, t("decide.change")), el("div", { class: "fields" }, wanted, find), fixed, result);
 }
