@@ -204,7 +204,8 @@ def test_of_two_classes_the_log_odds_are_told(cancer, two):
     np.testing.assert_allclose(total, two.decision_function(X[:2]), atol=1e-12)
     last = frame.groupby("row")["prediction"].last()
     np.testing.assert_allclose(last, two.predict_proba(X[:2])[:, 1], atol=1e-12)
-    lines = str(explanation[0]).splitlines()
+    *lines, decision = str(explanation[0]).splitlines()
+    assert decision.startswith(f"decision: class {two.predict(X[:1])[0]}. Probability of class 1: ")
     assert lines[0] == "Contributions to the log-odds of class 1, from the average training row"
     assert lines[1].split() == ["#", "fired", "rule", "log-odds", "probability", "of", "class", "1"]
     assert lines[2].split()[0] == "average"
@@ -216,7 +217,8 @@ def test_of_two_classes_the_log_odds_are_told(cancer, two):
 
 
 def test_of_several_classes_each_has_points(iris, three):
-    lines = str(three.explain(iris[0][:1])).splitlines()
+    *lines, decision = str(three.explain(iris[0][:1])).splitlines()
+    assert decision.startswith("decision: setosa. Probabilities: setosa ")
     assert lines[1].endswith("probability of setosa") and lines[-1].split()[0] == "probability"
     shares = [float(cell.rstrip("%")) for cell in lines[-1].split()[1:]]
     assert shares == pytest.approx((100 * three.predict_proba(iris[0][:1])[0]).tolist(), abs=0.051)
