@@ -64,7 +64,7 @@ def test_one_row_answers_as_it_does_among_others(run, tmp_path, monkeypatch):
     y = np.where(X["a"] + X["b"] * (X["d"] == "u") - X["c"] + 0.3 * rng.normal(size=150) > 0.3, "good", "bad")
     model = pysirus.SirusClassifier(n_rules=10, n_trees=150, random_state=0).fit(X, y)
     model.save("m.json")
-    refused = np.flatnonzero(model.predict(X) == "bad")[:6]
+    refused = np.flatnonzero(model.predict(X) == "bad")[:3]
     rows = X.iloc[refused].reset_index(drop=True)
     rows.to_csv("many.csv", index=False)
     shown = summary(model._as_model(), rows, change="good")["changes"]["rows"]
