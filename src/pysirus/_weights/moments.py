@@ -89,7 +89,7 @@ def rule_tables(rules: Sequence[Term], binned: Binned) -> tuple[NDArray[np.int32
     n_words = max(1, -(-len(rules) // 64))
     asked = [rule.bin_values(binned) if rule.is_binary else [] for rule in rules]
     features = sorted({feature for own in asked for feature, _ in own})
-    n_bins = max(2, *(cuts.n_bins for cuts in binned.cuts))  # rules that were given have two; no row has another bin
+    n_bins = max([2, *(cuts.n_bins for cuts in binned.cuts)])  # rules that were given have two; no row has another bin
     allowed = np.ones((len(features), n_bins, 64 * n_words), dtype=bool)
     for r, own in enumerate(asked):
         for feature, inside in own:
