@@ -73,6 +73,15 @@ def test_results_of_another_model_are_refused(model):
             edited.card(monitoring=result)
 
 
+def test_groups_of_fewer_than_ten_rows_have_no_metrics_and_the_list_is_named(model):
+    X, y = rows(40)
+    X["site"] = np.where(np.arange(40) < 3, "east", "west")
+    groups = model.metrics(X, y, by=X.site)
+    text = str(model.card(groups=groups, monitoring=model.monitor(X, y)))
+    assert "| east | 3 |  |  |  | fewer than 10 rows |" in text and "| west | 37 |" in text
+    assert f"- Fingerprint of the list: {model.monitor(X).to_dict()['model']} " in text
+
+
 def test_rules_of_fewer_than_ten_rows_are_named():
     X, y = rows(60)
     model = SirusClassifier(n_rules=12, **SMALL).fit(X, y)

@@ -25,7 +25,8 @@ p.verdict { border-left: .4rem solid var(--first); padding: .4rem .8rem; }
 p.alarm { border-color: var(--second); background: var(--mark); } .note { color: var(--soft); font-size: .9rem; }
 .wide { overflow-x: auto; } table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; }
 th, td { text-align: right; padding: .25rem .7rem; border-bottom: 1px solid var(--line); white-space: nowrap; }
-th:first-child, td:first-child { text-align: left; white-space: normal; } tr.alarm { background: var(--mark); }
+th:first-child, td:first-child { text-align: left; white-space: normal; min-width: 5rem; }
+tr.alarm { background: var(--mark); }
 .charts { display: grid; grid-template-columns: repeat(auto-fill, minmax(19rem, 1fr)); gap: 1rem 1.5rem; }
 figure { margin: 0; } figcaption { font-size: .85rem; color: var(--soft); overflow-wrap: anywhere; min-height: 2.6em; }
 svg { width: 100%; height: auto; } text { fill: var(--soft); font-size: 11px; } .axis { stroke: var(--line); }

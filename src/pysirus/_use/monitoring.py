@@ -379,7 +379,8 @@ class Monitoring:
             lines.append(f"mean squared residual: {then} then, {now} now ({self._kind_of_then})")
         turned = [self._number(self._terms[t]) for t in range(len(self._terms)) if not all(self.order_kept(t).values())]
         if turned:
-            lines.append(f"order of outputs turned round in rule {', '.join(map(str, turned))}")
+            which = f"rule{'s' if len(turned) > 1 else ''} {', '.join(map(str, turned))}"
+            lines.append(f"order of outputs turned round in {which}")
         if len(self.by_period()) > 1:
             rows = self.period_rows()
             told = [f"{row['period']}{' !' if row['alarm'] else '' if row['tested'] else ' *'}" for row in rows]

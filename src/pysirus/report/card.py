@@ -372,6 +372,9 @@ def _groups(found: GroupMetrics) -> Grid:
     metric = found.model.family.score_metric
     rows = []
     for own in (*found.groups, found.whole):
+        if own.n_rows < LEAST_ROWS:  # which would tell what came true of these persons or things
+            rows.append([own.name, f"{own.n_rows:,}", "", "", "", FEW])
+            continue
         value = " ± ".join(text for text in metric_texts(metric, *own.score.metrics[metric]) if text)
         gap = f"{format_number(own.gap.value, 2)} ({format_number(own.gap.low, 2)} to {format_number(own.gap.high, 2)})"
         chosen = "" if own.selected is None else format_percent(own.selected.value)
@@ -404,6 +407,7 @@ def _monitoring(model: Model, monitoring: Any) -> Iterator[Block]:
 
 def _changes(model: Model) -> Iterator[Block]:
     edits = trail_lines(model)
+    yield Fact("Fingerprint of the list", f"{list_mark(model)} (rules, weights and intercept)")
     yield Fact("Edits after the fit", "; ".join(edits) if edits else "none")
     signed = [
         f"{own['by']}, {own['date']}" + (f" ({own['note']})" if own.get("note") else "")
