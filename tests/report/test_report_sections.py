@@ -161,3 +161,17 @@ def test_up_and_down_differ_without_their_hue():
         assert min(contrast(theme[name], ground) for name in ("up", "down")) > 3
         assert contrast(theme["down-text"], ground) > 4.5
     assert contrast(UP, DOWN) > 1.9
+
+
+def test_rows_of_a_report_are_those_of_the_model_whatever_categories_they_have():
+    """Rows that lack some categories, or have unseen ones, are decided as among all rows."""
+    rng = np.random.default_rng(4)
+    X = pd.DataFrame({"a": rng.exponential(size=150).round(2), "d": rng.choice(["u", "v", "w"], 150)})
+    y = np.where(X["a"] + (X["d"] == "u") + 0.3 * rng.normal(size=150) > 1.2, "good", "bad")
+    fitted = SirusClassifier(n_rules=6, n_trees=150, random_state=0).fit(X, y)._as_model()
+    rows = pd.DataFrame({"a": [0.1, 1.4, 0.3, 0.9], "d": ["w", "u", "w", "never seen"]})
+    data = summary(fitted, rows, change="good")
+    refused = np.flatnonzero(np.asarray(fitted.predict(rows)) == "bad")
+    assert list(data["changes"]["rows"]) == [str(k) for k in refused]
+    at = data["rows"]["columns"].index("d")
+    assert [line[at] for line in data["rows"]["values"]] == ["w", "u", "w", "(unseen)"]
