@@ -258,7 +258,9 @@ def _task_of(response: Any, roles: Roles) -> str:
     if roles.task == "regression" and isinstance(response.dtype, nw.String):
         found = "" if response.is_empty() else f" such as '{response[0]}'"
         raise typer.BadParameter(
-            f"regression predicts numbers, and column '{response.name}' holds text{found}.", param_hint="--task"
+            f"regression predicts numbers, and column '{response.name}' holds text{found}. "
+            "Write its values as plain numbers, without currency signs and thousands marks.",
+            param_hint="--task",
         )
     guess = "regression" if response.dtype.is_numeric() else "classification"
     task = roles.task if roles.says_task else guess
