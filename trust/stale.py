@@ -29,6 +29,7 @@ PAGES: dict[str, str | None] = {
     "docs/paper.md": "paper/results.jsonl",
     "docs/classes-study.md": "studies/classes/results",
     "docs/responses-study.md": "studies/responses/results",
+    "docs/benchmark-study.md": "studies/benchmark/results",
     "docs/slopes-study.md": "studies/slopes/results",
     "docs/rows.md": "studies/rows/results",
     "docs/evidence.md": "studies/evidence/results",
@@ -49,7 +50,7 @@ class Found(NamedTuple):
 def versions_in(path: Path) -> Iterator[int]:
     """The results versions of a file or folder, of results that pysirus had a part in."""
     if path.is_dir():
-        for own in sorted(path.glob("*.json")):
+        for own in sorted(path.glob("*.json*")):
             yield from versions_in(own)
     elif path.suffix == ".jsonl":
         yield from (json.loads(line)["results"] for line in path.read_text(encoding="utf-8").splitlines() if line)
