@@ -13,7 +13,8 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 QUIET = [HealthCheck.filter_too_much, HealthCheck.too_slow]
-settings.register_profile("pysirus", deadline=None, max_examples=40, derandomize=True, suppress_health_check=QUIET)
+N_CASES = 40 if os.environ.get("PYSIRUS_TEST_FULL") == "1" else 25
+settings.register_profile("pysirus", deadline=None, max_examples=N_CASES, derandomize=True, suppress_health_check=QUIET)
 settings.load_profile("pysirus")
 os.environ.setdefault("PYSIRUS_COMPILATION_CACHE", "off")  # tests leave nothing in the folders of who runs them
 
