@@ -121,13 +121,10 @@ def large(found: dict[str, Any]) -> str:
     """What was measured, as a table of the page."""
     shape = f"{found['rows']:,} x {found['columns']}, {found['trees']} trees, {found['jobs']} threads"
     shown = f"{shape}, `memory` of {found['memory'] / 2**20:,.0f} MB; {found['bytes'] / 2**30:.2f} GB of files"
-    lines = [
-        f"| {shown} | seconds | processor seconds | peak memory | of that anonymous |",
-        "|---|---:|---:|---:|---:|",
-    ]
+    lines = [f"| {shown} | processor seconds | peak memory | of that anonymous |", "|---|---:|---:|---:|"]
     for run in found["runs"]:
         sizes = f"{run['peak'] / 2**20:,.0f} MB | {run['anonymous'] / 2**20:,.0f} MB"
-        lines.append(f"| {NAMES[run['source']]} | {run['seconds']:.1f} | {run['processor']:.1f} | {sizes} |")
+        lines.append(f"| {NAMES[run['source']]} | {run['processor']:.0f} | {sizes} |")
     same = "The model files are equal." if found["equal"] else "THE MODEL FILES DIFFER."
     return "\n".join(["", *lines, "", same, ""])
 

@@ -30,11 +30,11 @@ print(f"{len(list(folder.iterdir()))} files, {len(flights):,} rows")
 # %%
 # Fit from the files
 # ------------------
-# ``memory`` limits what is held at a time; each tree draws 10,000 rows, which is plenty for rules of two
-# conditions.
+# Files that take less than a quarter of ``memory`` become a table, larger ones are read in batches; the model is the
+# same. Each tree draws 10,000 rows, which is plenty for rules of two conditions.
 
 options = {"n_rules": 8, "positive_class": "late", "max_samples": 10_000, "n_trees": 500, "random_state": 0}
-model = SirusClassifier(**options).fit_files(folder, target="late", memory=64 << 20)
+model = SirusClassifier(**options).fit(folder, "late", memory=64 << 20)
 print(model)
 rows = pd.read_parquet(folder)
 in_memory = SirusClassifier(**options).fit(rows[columns[:-1]], rows["late"])

@@ -25,7 +25,15 @@ import pytest
 
 import servers
 from engines import skipping
-from pysirus import DataError, SirusClassifier, SirusClassifierCV, SirusRegressor, SirusRegressorCV, SirusSurvival
+from pysirus import (
+    DataError,
+    SirusClassifier,
+    SirusClassifierCV,
+    SirusRegressor,
+    SirusRegressorCV,
+    SirusSurvival,
+    SirusSurvivalCV,
+)
 from pysirus._data.elsewhere import is_elsewhere
 from pysirus._parameters import ParameterError
 from pysirus.engine.backends.streams import Reading, opened
@@ -207,9 +215,19 @@ def test_survival_takes_the_names_of_times_and_events(tmp_path):
     frame = rows()[["a", "b", "town"]].assign(months=rows()["y"].abs() + 0.1, died=rows()["label"] == "yes")
     estimator = SirusSurvival(n_rules=3, **FAST)
     expected = document(estimator.fit(frame[["a", "b", "town"]], frame[["died", "months"]]), tmp_path / "a.json")
-    for source in ("pandas", "parquet", "csv"):
+    for source in ("pandas", "parquet", "csv", "query", "dask"):
         found = estimator.fit(SOURCES[source](frame, tmp_path), ("died", "months"))
         assert document(found, tmp_path / "b.json") == expected
+    tuned = SirusSurvivalCV(max_rules=3, cv=3, n_repeats=1, **FAST)
+    expected = document(tuned.fit(frame, ("died", "months")), tmp_path / "a.json")
+    assert document(tuned.fit(SOURCES["dask"](frame, tmp_path), ("died", "months")), tmp_path / "b.json") == expected
+    for source in ("parquet", "query", "dask"):
+        with pytest.raises(
+            ParameterError, match=r"Survival needs all rows in memory.* memory that a table may take more"
+        ):
+            estimator.fit(SOURCES[source](frame, tmp_path), ("died", "months"), memory=1000)
+    with pytest.raises(ParameterError, match="Survival needs all rows in memory"):
+        estimator.fit_files(written(frame, tmp_path, "rows.parquet"), ("died", "months"))
 
 
 @pytest.mark.parametrize("source", ["parquet", "csv", "query", "dask"])
@@ -218,12 +236,6 @@ def test_survival_is_scored_where_rows_lie(source, tmp_path):
     model = SirusSurvival(n_rules=3, **FAST).fit(frame, ("died", "months"))
     found = model.metrics(SOURCES[source](frame, tmp_path), ("died", "months"))
     assert found.metrics == model.metrics(frame, ("died", "months")).metrics
-
-
-def test_metrics_of_a_dask_frame_are_those_of_its_rows():
-    frame = one_target(rows(), "y")
-    model = SirusRegressor(n_rules=3, **FAST).fit(frame, "y")
-    assert model.metrics(dd.from_pandas(frame, npartitions=3), "y").metrics == model.metrics(frame, "y").metrics
 
 
 @pytest.mark.parametrize("source", [name for name in SOURCES if name != "dask"])
@@ -290,8 +302,9 @@ def rounded(value: Any) -> Any:
 def test_predictions_on_dask_are_not_computed_yet():
     frame = one_target(rows(), "label")
     model = SirusClassifierCV(cv=3, n_repeats=1, max_rules=3, **FAST).fit(frame, "label")
-    found = model.predict(dd.from_pandas(frame, npartitions=3))
+    found = model.predict(rows_there := dd.from_pandas(frame, npartitions=3))
     assert isinstance(found, dd.Series) and (found.compute() == model.predict(frame)).all()
+    assert model.metrics(rows_there, "label").metrics == model.metrics(frame, "label").metrics
 
 
 def test_score_of_a_file_is_that_of_its_table(tmp_path):

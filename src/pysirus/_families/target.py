@@ -353,7 +353,8 @@ def _given_weights(class_weight: Mapping[Any, Any], classes: NDArray[Any]) -> ND
 
 IN_MEMORY = (
     "Survival needs all rows in memory: the likelihood of each event depends on all rows still at risk. Fit a sample "
-    f"of the rows. Its risk score can be computed elsewhere: SQL{InPython(', or pysirus.spark.transform')}."
+    f"of the rows{InPython(', or say with memory that a table may take more')}. Its risk score can be computed "
+    f"elsewhere: SQL{InPython(', or pysirus.spark.transform')}."
 )
 
 

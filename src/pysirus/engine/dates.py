@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 from pysirus._data.column import Column, DataError, label_column
 from pysirus._data.prepare import Preparation, SetAside, say_aside, zone_of_offsets
 from pysirus._data.recipe import ColumnRecipe, Derived, spread
+from pysirus._data.table import columns_named
 from pysirus._data.written import (
     MINUTE,
     ORDERS,
@@ -30,6 +32,9 @@ from pysirus._data.written import (
 )
 from pysirus.engine.parts import Part
 from pysirus.engine.read import naming
+
+if TYPE_CHECKING:
+    from pysirus.engine.backends.files import FileRows
 
 VARYING = tuple(part for part in PARTS if part != "date")
 Moments = NDArray[np.datetime64]
@@ -221,3 +226,11 @@ def date_recipe(names: Sequence[str], found: DateColumns | None) -> ColumnRecipe
             aside[name] = str(reason)
     say_aside(aside)
     return ColumnRecipe(tuple(names), tuple(derived), aside) if derived or aside else None
+
+
+def recipe_of_files(rows: FileRows, categorical: Any) -> ColumnRecipe | None:
+    """How columns of files that hold dates become features; rows without a target are told of first, as in memory."""
+    rows.say_dropped()
+    forced = columns_named(categorical, tuple(rows.features))
+    labels = [name for i, name in enumerate(rows.features) if i in forced]
+    return date_recipe(rows.features, rows.date_columns(labels))

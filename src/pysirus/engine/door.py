@@ -27,7 +27,7 @@ from pysirus._data.elsewhere import is_dask, is_elsewhere, is_path, is_spark
 from pysirus._data.frame import as_frame, which_count
 from pysirus._data.marks import Marks
 from pysirus._data.read import check_name
-from pysirus._data.table import Table, columns_named
+from pysirus._data.table import Table
 from pysirus._families.base import Family
 from pysirus._families.read import name_of, rate_name, rates_of
 from pysirus._families.responses import Response
@@ -43,7 +43,6 @@ from pysirus._text.message import Parameter, naming, setting
 
 if TYPE_CHECKING:
     from pysirus._data.recipe import ColumnRecipe
-    from pysirus.engine.backends.files import FileRows
     from pysirus.engine.backends.streams import Opened
     from pysirus.engine.parts import EngineOptions, RowDataset
     from pysirus.engine.read import PartRows
@@ -94,7 +93,9 @@ class Given:
     @property
     def where(self) -> str:
         """What X is, for messages."""
-        return "a path" if is_path(self.X) else "a Spark data frame" if is_spark(self.X) else "a query or a stream"
+        if is_dask(self.X) or is_spark(self.X):
+            return f"a {'Spark' if is_spark(self.X) else 'Dask'} data frame"
+        return "a path" if is_path(self.X) else "a query or a stream"
 
     def names_only(self) -> dict[str, str]:
         """The columns that have a role, where nothing can lie beside the rows."""
@@ -313,17 +314,19 @@ def as_dataset(given: Given, reader: Reader) -> Iterator[TrainingRows]:
     elif not is_elsewhere(X):
         _check_in_memory(given)
         yield _in_memory(given, reader)
+    elif reader.family.has_hazard and (is_dask(X) or is_spark(X)):
+        yield _in_memory(replace(given, X=_gathered(given)), reader)
     elif is_dask(X):
         from pysirus.engine.backends.dask import from_collections
 
-        _refuse(given, reader, "Dask")
+        _refuse(given, "Dask")
         X = X.drop(columns=given.dropped) if given.dropped else X
         parts, roles, options = from_collections(X, given.y, given.sample_weight, given.groups)
         yield RowsInParts(parts, roles.target, options, reader, roles)
     elif is_spark(X):
         from pysirus.engine.backends.spark import SparkRows
 
-        _refuse(given, reader, "Spark")
+        _refuse(given, "Spark")
         names = given.names_only()
         columns = {"weights": names.get("sample_weight"), "groups": names.get("groups"), "row_id": given.row_id}
         with closing(SparkRows(X, names["y"], drop=given.dropped, **columns)) as spark:
@@ -353,10 +356,22 @@ def _in_memory(given: Given, reader: Reader, marks: Marks | None = None) -> Rows
     return RowsInMemory(table, response, target, kept, groups, roles, marks or {}, (X, y, sample_weight))
 
 
-def _refuse(given: Given, reader: Reader, where: str) -> None:
+def _gathered(given: Given) -> pa.Table:
+    """Rows of other machines in memory, where they take no more than is allowed."""
+    from pysirus.engine.backends.streams import Reading, batches_of
+
+    given.names_only()
+    tables, size = [], 0
+    for table in batches_of(given.X, None, Reading()):
+        size += table.nbytes
+        if size > given.memory:
+            raise ParameterError(IN_MEMORY)
+        tables.append(table)
+    return pa.concat_tables(tables, promote_options="permissive")
+
+
+def _refuse(given: Given, where: str) -> None:
     """What rows on other machines cannot do."""
-    if reader.family.has_hazard:
-        raise ParameterError(IN_MEMORY)
     if given.exposure is not None:
         raise ParameterError(
             f"{Parameter('exposure')} has no place on {where}: divide the counts by the exposure, and give it as "
@@ -376,6 +391,8 @@ def _from_source(given: Given, reader: Reader) -> Iterator[TrainingRows]:
         how = replace(how, memory=sys.maxsize)  # arrays beside a stream: its rows are to be in memory too
     else:
         given.names_only()
+        if reader.family.has_hazard:  # nothing is kept beside the table
+            how = replace(how, table_share=1)
     with opened(given.X, how) as found:
         if found.table is None:
             with _speaking_of_source(found), _in_batches(given, list(found.files), "exact", reader) as rows:
@@ -401,6 +418,7 @@ def _speaking_of_source(found: Opened) -> Iterator[None]:
 def _in_batches(given: Given, paths: Any, quantiles: str, reader: Reader) -> Iterator[RowsInParts]:
     """The rows of files, read batch by batch."""
     from pysirus.engine.backends.files import open_files, within
+    from pysirus.engine.dates import recipe_of_files
 
     if reader.family.has_hazard:
         raise ParameterError(IN_MEMORY)
@@ -423,17 +441,7 @@ def _in_batches(given: Given, paths: Any, quantiles: str, reader: Reader) -> Ite
         **columns,
     )
     name = target if exposure is None else rate_name(target, exposure)
-    find_recipe = partial(_find_dates, rows, reader) if reader.prepare else None
+    find_recipe = partial(recipe_of_files, rows, reader.categorical) if reader.prepare else None
     size = (rows.n_rows, len(rows.features))
     with within(given.memory), naming(target=target, time=names.get("groups"), **columns):
         yield RowsInParts(rows, name, options, reader, given.roles, rows.marks, "files", *size, find_recipe)
-
-
-def _find_dates(rows: FileRows, reader: Reader) -> ColumnRecipe | None:
-    """How columns of files that hold dates become features."""
-    from pysirus.engine.dates import date_recipe
-
-    rows.say_dropped()
-    forced = columns_named(reader.categorical, tuple(rows.features))
-    labels = [name for i, name in enumerate(rows.features) if i in forced]
-    return date_recipe(rows.features, rows.date_columns(labels))

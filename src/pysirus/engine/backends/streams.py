@@ -59,11 +59,12 @@ class Reading:
     text: Sequence[str] = ()  # columns of CSV files that are text
     drop: Sequence[str] = ()  # columns that only some files may have
     known: KnownColumns | None = field(default=None, compare=False)  # what a model knows of the columns of CSV files
+    table_share: int | None = None  # of the memory a table may take this part; None: a quarter
 
     @property
     def table_bytes(self) -> int:
         """What a table may take."""
-        return self.memory // TABLE_SHARE
+        return self.memory // (self.table_share or TABLE_SHARE)
 
 
 @contextmanager
