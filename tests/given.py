@@ -13,7 +13,7 @@ import pytest
 
 import oracle
 from pysirus._bins.cuts import Binned, bin_table
-from pysirus._bins.lines import line_sums, lines_of, may_slope, with_grids
+from pysirus._bins.numeric import line_sums, lines_of, may_slope, with_grids
 from pysirus._data.table import read_table
 from pysirus._families.responses import IntegerRows, NumberResponse
 

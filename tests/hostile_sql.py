@@ -14,8 +14,8 @@ import pyarrow as pa
 from hand_made import grafted
 from pysirus import NodeHarvestRegressor, RuleFitRegressor, SirusClassifier, SirusRegressor
 from pysirus._data.table import Feature
-from pysirus._families.class_shares import ClassShares
 from pysirus._families.numbers import Gaussian
+from pysirus._families.of_model import ClassShares
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import Condition, FittedRule
 from pysirus.estimators.rule_model import RuleModel

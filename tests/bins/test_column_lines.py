@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from given import column_lines
 from pysirus._bins.cuts import bin_table
-from pysirus._bins.lines import line_sums, line_values, lines_of, may_slope, with_grids
+from pysirus._bins.numeric import line_sums, line_values, lines_of, may_slope, with_grids
 from pysirus._data.table import read_table
 from pysirus._families.responses import IntegerRows, NumberResponse
 

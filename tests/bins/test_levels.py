@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from pysirus import SirusClassifier, SirusClassifierCV, SirusRegressor, SirusRegressorCV
 from pysirus._bins.cuts import find_cuts
 from pysirus._data.table import read_table
-from pysirus._families.class_shares import ClassShares
+from pysirus._families.of_model import ClassShares
 from pysirus._families.responses import IntegerRows, NumberResponse
 
 

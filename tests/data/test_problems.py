@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 import pysirus.plot
 from pysirus import RuleFitRegressor, SirusClassifier, SirusRegressor, SirusRegressorCV
 from pysirus._data.column import DataError
-from pysirus._data.problems import TableError
+from pysirus._data.frame import TableError
 from pysirus._use.edit import with_rules
 from pysirus._use.effect import effect
 from pysirus.report._summary import summary

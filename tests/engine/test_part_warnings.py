@@ -9,7 +9,7 @@ import pytest
 
 from parts import fit_parts, write_files
 from pysirus import SirusClassifier, SirusRegressor, SirusRegressorCV
-from pysirus._data.problems import SAMPLE
+from pysirus._data.frame import SAMPLE
 from pysirus._data.table import read_table
 from pysirus._families.responses import NumberResponse
 from pysirus.engine.columns import merge_summaries, summarise_columns
@@ -150,7 +150,7 @@ def test_a_table_without_names_has_no_ids():
 @pytest.mark.parametrize("share", [0.0, 1e-4, 0.5])
 def test_of_very_many_numbers_a_sample_is_compared(share):
     """The same rows in any order and in any parts, so that all say the same."""
-    from pysirus._data.problems import why_id as in_memory
+    from pysirus._data.frame import why_id as in_memory
     from pysirus.engine.columns import why_id
 
     n = 50 * SAMPLE

@@ -10,7 +10,7 @@ import pytest
 
 import pysirus
 from pysirus import RuleFitRegressor, SirusRegressor, plot
-from pysirus._bins.brackets import Bracket, shortest_date_in
+from pysirus._bins.numeric import Bracket, shortest_date_in
 from pysirus._terms.parse import RuleTextError
 from pysirus._text.format import format_date, read_date
 

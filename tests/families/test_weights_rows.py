@@ -22,7 +22,7 @@ from pysirus import (
 )
 from pysirus._bins.cuts import bin_table
 from pysirus._data.table import read_table
-from pysirus._families.class_shares import ClassShares
+from pysirus._families.of_model import ClassShares
 from pysirus._families.responses import NumberResponse
 from pysirus._forest.forest import Forest, Recipe
 from pysirus._model.file import model_to_json

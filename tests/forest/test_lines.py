@@ -14,7 +14,7 @@ from given import column_lines
 from problems import SETS, grow, grow_in_parts, grow_lines, make_problem, problems
 from pysirus import _core
 from pysirus._bins.cuts import bin_table
-from pysirus._bins.lines import line_values
+from pysirus._bins.numeric import line_values
 from pysirus._data.table import read_table
 from pysirus._families.responses import NumberResponse
 from pysirus._forest.forest import MOST_BLOCK_THRESHOLDS, Forest, Recipe, poisson_thresholds

@@ -8,7 +8,7 @@ import pytest
 
 from given import bin_arrays
 from pysirus import Rule
-from pysirus._bins.lines import with_grids
+from pysirus._bins.numeric import with_grids
 from pysirus._data.table import Feature, read_table
 from pysirus._families.numbers import Gaussian
 from pysirus._terms.listing import RuleSet

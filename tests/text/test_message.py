@@ -6,7 +6,7 @@ import warnings
 import pytest
 from sklearn.exceptions import ConvergenceWarning
 
-from pysirus._data.problems import TableError
+from pysirus._data.frame import TableError
 from pysirus._runtime.console import warn_user
 from pysirus._text.message import (
     OR_NONE,

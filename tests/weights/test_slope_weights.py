@@ -9,7 +9,7 @@ import cox_oracle
 import likelihood_oracle as oracle
 from given import bin_arrays
 from pysirus import _core
-from pysirus._bins.lines import with_grids
+from pysirus._bins.numeric import with_grids
 from pysirus._data.table import read_table
 from pysirus._terms.rule import rule_of
 from pysirus._terms.slope import FittedSlope

@@ -13,7 +13,7 @@ import pytest
 from pysirus import DataError, load
 from pysirus._parameters import ParameterError
 from pysirus.cli import main
-from pysirus.workbench import shipped, views
+from pysirus.workbench import views
 from pysirus.workbench.job import Stopped
 from pysirus.workbench.job import main as run_job
 from pysirus.workbench.session import Session
@@ -158,18 +158,18 @@ def test_two_lists_stand_side_by_side(tuned):
 
 def test_signature_fits_the_exported_file_until_the_next_edit(tuned, tmp_path):
     pytest.importorskip("cryptography")
-    told = shipped.signed(tuned, "A. Smith", shipped.new_key(), "validated")
+    told = views.signed(tuned, "A. Smith", views.new_key(), "validated")
     assert told["signatures"][0].startswith("signed by A. Smith")
     assert not list(tmp_path.glob("key*"))  # the key is not kept
-    name, content = shipped.archive(tuned)
+    name, content = views.archive(tuned)
     with zipfile.ZipFile(io.BytesIO(content)) as archive:
         assert name == "people.zip" and {"people.json", "people.sql", "people.xlsx"} <= set(archive.namelist())
         assert "A. Smith" in archive.read("people.json").decode()
         assert "pysirus sign" in archive.read("people.steps.sh").decode()
     tuned.length(3)
-    assert tuned.signed is None and b"signatures" not in shipped.file_of(tuned, "model")[1]
+    assert tuned.signed is None and b"signatures" not in views.file_of(tuned, "model")[1]
     with pytest.raises(ParameterError, match="no private key"):
-        shipped.signed(tuned, "A", b"nonsense")
+        views.signed(tuned, "A", b"nonsense")
 
 
 def test_worker_tells_of_progress_and_stops(people, tmp_path):

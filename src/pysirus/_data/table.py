@@ -30,10 +30,19 @@ from pysirus._data.column import (
     object_column,
     within_floats,
 )
-from pysirus._data.frame import Source, as_frame, check_table, frame_sources, read_column, say_index, without_index
+from pysirus._data.frame import (
+    Problems,
+    Source,
+    as_frame,
+    check_table,
+    frame_sources,
+    read_column,
+    say_index,
+    warn_of_ids,
+    without_index,
+)
 from pysirus._data.marks import decimal_of
 from pysirus._data.prepare import prepare
-from pysirus._data.problems import Problems, warn_of_ids
 from pysirus._data.recipe import ColumnRecipe, Deriver, as_arrow
 from pysirus._text.message import InCommand, Parameter, row_named
 

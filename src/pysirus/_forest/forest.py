@@ -27,7 +27,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from pysirus import _core
 from pysirus._bins.cuts import Binned
-from pysirus._bins.lines import LineValues
+from pysirus._bins.numeric import LineValues
 from pysirus._families.responses import Response
 from pysirus._runtime.console import Grown, warn_user
 from pysirus._text.message import InPython, Parameter

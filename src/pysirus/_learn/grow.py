@@ -11,7 +11,7 @@ import numpy as np
 
 from pysirus import _core
 from pysirus._bins.cuts import ALL_MISSING, Binned, Cuts, Grids, bin_table
-from pysirus._bins.lines import line_sums, lines_of, may_slope, with_grids
+from pysirus._bins.numeric import line_sums, lines_of, may_slope, with_grids
 from pysirus._data.table import Feature, Table
 from pysirus._families.responses import IntegerRows, Response
 from pysirus._forest.forest import Paths, Recipe

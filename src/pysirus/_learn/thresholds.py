@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 
-from pysirus._bins.brackets import Bracket, Threshold, shortest_date_in, shortest_in
 from pysirus._bins.cuts import CutIdentity
+from pysirus._bins.numeric import Bracket, Threshold, shortest_date_in, shortest_in
 from pysirus._learn.training import Training
 from pysirus._model.model import Model
 from pysirus._terms.constraints import Constraints

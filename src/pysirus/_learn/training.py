@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus import __version__
-from pysirus._bins.brackets import Bracket, Brackets, Threshold, find_brackets
 from pysirus._bins.cuts import Binned, Cuts
-from pysirus._bins.lines import Lines, line_values
+from pysirus._bins.numeric import Bracket, Brackets, Lines, Threshold, find_brackets, line_values
 from pysirus._data.recipe import ColumnRecipe
 from pysirus._data.table import Feature, Table, recode_table
 from pysirus._families.responses import Response

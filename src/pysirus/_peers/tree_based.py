@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from scipy.special import chdtrc
 
 from pysirus._data.column import DataError
-from pysirus._data.frame import rows_that_count
-from pysirus._data.problems import merge_errors
+from pysirus._data.frame import merge_errors, rows_that_count
 from pysirus._data.table import Feature, Table, read_table
 from pysirus._families.read import name_of, read_numbers, read_weights, target_name
 from pysirus._families.responses import NumberResponse

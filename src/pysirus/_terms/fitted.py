@@ -16,7 +16,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._bins.lines import ColumnLine
+from pysirus._bins.numeric import ColumnLine
 from pysirus._families.links import EffectScale, Outcome, fold_labels, format_factors, median_texts
 from pysirus._terms.term import Term
 from pysirus._terms.words import LINE

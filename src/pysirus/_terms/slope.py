@@ -18,9 +18,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus import _core
-from pysirus._bins.brackets import Bracket, shortest_in
 from pysirus._bins.cuts import MIDDLE, NO_PLACE, Binned, NumberGrid
-from pysirus._bins.lines import ColumnLine
+from pysirus._bins.numeric import Bracket, ColumnLine, shortest_in
 from pysirus._data.column import Column
 from pysirus._data.table import Table
 from pysirus._families.links import LABELS, log_odds

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._bins.cuts import Binned
-from pysirus._bins.lines import ColumnLine, with_grids
+from pysirus._bins.numeric import ColumnLine, with_grids
 from pysirus._data.frame import without_weightless
 from pysirus._data.table import Table
 from pysirus._families.responses import Response

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._bins.brackets import Bracket, shortest_in
+from pysirus._bins.numeric import Bracket, shortest_in
 from pysirus._data.read import list_names
 from pysirus._data.table import Table
 from pysirus._families.base import Family

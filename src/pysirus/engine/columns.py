@@ -36,7 +36,7 @@ from pysirus._bins.cuts import (
     with_sizes,
 )
 from pysirus._data.column import Column, DataError
-from pysirus._data.problems import reason, say_ids
+from pysirus._data.frame import reason, say_ids
 from pysirus._data.table import Table
 from pysirus._families.responses import IntegerRows, Response
 from pysirus._runtime.console import check_cancelled

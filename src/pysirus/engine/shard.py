@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._bins.cuts import Binned
-from pysirus._bins.lines import LineSums, line_sums
+from pysirus._bins.numeric import LineSums, line_sums
 from pysirus._data.column import MASK
 from pysirus._families.responses import IntegerRows, Response
 from pysirus._forest.forest import GrowingForest, Recipe, plan_of, rows_of

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 
 from pysirus._bins.cuts import LevelSums, as_compared, level_sums
 from pysirus._data.column import Column, ColumnKind, DataError, check_same_type
-from pysirus._data.problems import Numbering, numbering_of
+from pysirus._data.frame import Numbering, numbering_of
 from pysirus._data.table import check_levels
 from pysirus._families.responses import Count, IntegerRows
 from pysirus._learn.constraints import whole_order

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._bins.cuts import Binned, Cuts, Grids, NumberGrid, as_compared, grids_of, with_sizes
-from pysirus._bins.lines import ColumnLine, lines_of
+from pysirus._bins.numeric import ColumnLine, lines_of
 from pysirus._data.column import DataError
 from pysirus._data.frame import say_index
 from pysirus._data.table import Feature, TooManyLevelsError, check_columns, recode_table

@@ -16,8 +16,8 @@ from sklearn.base import ClassifierMixin
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from pysirus._families.class_shares import ClassShares
 from pysirus._families.classes import ClassFamily, Multinomial
+from pysirus._families.of_model import ClassShares
 from pysirus._learn.grow import Settings
 from pysirus._learn.weighing.base import NO_STAGES
 from pysirus._model.model import Model

@@ -31,8 +31,8 @@ from pysirus.engine.door import Given
 from pysirus.estimators.evidence import own_columns
 
 if TYPE_CHECKING:
+    from pysirus.estimators.actions import Decisions
     from pysirus.estimators.base import RuleEstimator
-    from pysirus.estimators.decisions import Decisions
 
 ESTIMATORS: dict[str, type[RuleEstimator]] = {}
 # what files that do not name a parameter were made with: the parameter is younger than they are

@@ -16,7 +16,7 @@ from pysirus._model.file import model_to_json, write_document
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._text.message import setting
-from pysirus.estimators.lifecycle import Lifecycle
+from pysirus.estimators.actions import Lifecycle
 
 if TYPE_CHECKING:
     from pysirus._terms.fitted import FittedTerm

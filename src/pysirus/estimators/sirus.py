@@ -12,10 +12,9 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from pysirus._bins.cuts import Cuts
-from pysirus._bins.lines import may_slope
+from pysirus._bins.numeric import may_slope
 from pysirus._data.column import DataError
-from pysirus._data.frame import rows_that_count, which_count
-from pysirus._data.problems import merge_errors
+from pysirus._data.frame import merge_errors, rows_that_count, which_count
 from pysirus._data.table import Table, read_table
 from pysirus._families.base import Family
 from pysirus._families.read import target_name

@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pysirus._text.message import SafeTextError, say
-from pysirus.workbench import shipped, views
+from pysirus.workbench import views
 from pysirus.workbench.job import Stopped
 from pysirus.workbench.session import MOST_BYTES, Session
 
@@ -198,7 +198,7 @@ class Page:
         from starlette.responses import Response
 
         what = request.path_params["what"]
-        write = shipped.archive if what == "all" else lambda own: shipped.file_of(own, what)
+        write = views.archive if what == "all" else lambda own: views.file_of(own, what)
         name, content = await run_in_threadpool(write, self.session)
         from urllib.parse import quote
 
@@ -256,7 +256,7 @@ def _column(session: Session, name: str, use: str) -> dict[str, Any]:
 
 
 def _sign(session: Session, by: str, key: str, note: str = "") -> dict[str, Any]:
-    return shipped.signed(session, by, key.encode(), note)
+    return views.signed(session, by, key.encode(), note)
 
 
 ACTIONS: dict[str, Callable[..., Any]] = {
@@ -277,9 +277,9 @@ ACTIONS: dict[str, Callable[..., Any]] = {
     "groups": _of(views.groups),
     "keep": _of(lambda session, name: {"kept": session.keep(name)}),
     "compare": _of(views.compared),
-    "key": lambda page: {"key": shipped.new_key().decode()},
+    "key": lambda page: {"key": views.new_key().decode()},
     "sign": _of(_sign),
-    "offered": _of(lambda session: {"files": shipped.offered(session), "signed": session.signed is not None}),
+    "offered": _of(lambda session: {"files": views.offered(session), "signed": session.signed is not None}),
 }
 FREE = ("progress", "stop", "state", "check", "key")  # steps that need not wait for others
 

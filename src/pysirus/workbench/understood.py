@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pysirus._data.column import Column
-from pysirus._data.problems import why_id
+from pysirus._data.frame import why_id
 from pysirus._data.recipe import ColumnRecipe
 from pysirus._data.table import Table, read_table
 from pysirus._parameters.table import PARAMETERS

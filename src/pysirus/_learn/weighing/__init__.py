@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import singledispatch
 
 from pysirus._families.base import Family
-from pysirus._families.class_shares import ClassShares
 from pysirus._families.classes import Multinomial
 from pysirus._families.cox import Cox
 from pysirus._families.numbers import LogMean
+from pysirus._families.of_model import ClassShares
 from pysirus._learn.weighing.base import ByRidge, Equally, Weighing
 from pysirus._learn.weighing.cox import ByCox
 from pysirus._learn.weighing.likelihood import ClassesByLikelihood, MeansByLikelihood
