@@ -102,7 +102,7 @@ class Family(Target):
         return ""
 
     def deciding_by(self: Self, decision: Decision | None) -> Self:
-        """The family that decides so."""
+        """The family with another way to decide for a class; where there are no classes nothing is decided."""
         return self
 
     def deciding(self, k: int) -> tuple[float, float]:

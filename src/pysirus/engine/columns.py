@@ -219,7 +219,7 @@ class Targets:
 
 
 def _find_targets(summary: ColumnSummary, n_bins: int) -> Targets | None:
-    """Where the order statistics are; None where they are not in the windows."""
+    """The window that each order statistic is in, and its target there; None where one is in no window."""
     low, high, share = quantile_targets(summary.known.weight, summary.known.virtual_rows, n_bins)
     windows = summary.all_windows()
     below = np.array([window.below for window in windows])
@@ -378,6 +378,9 @@ def summary_near(column: Column, rows: IntegerRows, zoom: ColumnZoom, budget: in
 
 
 def has_quantiles(summary: ColumnSummary, n_bins: int, discrete_limit: int) -> bool:
-    """Whether quantiles are what the cuts are made of, and are in the windows, if only somewhere."""
+    """Whether the cuts are quantiles, and a window has each order statistic that they lie between.
+
+    There are too many values for a cut at each of them. Without known values there is nothing to look for.
+    """
     n_values = sum(len(window.tally.values) for window in summary.windows)
     return not summary.known.rows or (n_values > discrete_limit and _find_targets(summary, n_bins) is not None)

@@ -270,7 +270,7 @@ class GridReading:
         return cls(tables, tuple(given))
 
     def bins(self, grid: NDArray[np.uint8], rows: NDArray[np.intp]) -> NDArray[np.uint8]:
-        """The bins of some rows; after those of the columns where given rules hold, then what is written of numbers."""
+        """The bins of some rows: those of columns, then 1 where each given rule holds, then the places of numbers."""
         n_columns, n_given = len(self.columns), len(self.given)
         bins = np.empty((len(grid) + n_given, len(rows)), dtype=np.uint8)
         _core.recode(grid[:n_columns], rows, self.columns, bins)
