@@ -7,6 +7,7 @@ neither. This library's SIRUS equals R's on R's own outputs (docs/paper.md), and
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,6 +22,18 @@ from studies.benchmark.terms import Fitted
 MODULES = {"imodels": "imodels", "interpret-core": "interpret", "lightgbm": "lightgbm", "aplr": "aplr"}
 MODULES |= {"optbinning": "optbinning", "scikit-survival": "sksurv"}
 ALWAYS = ("numpy", "scipy", "pandas", "scikit-learn")  # whose versions every cell says
+
+
+PARTS = {"interpret-core": ("interpret.glassbox",), "scikit-survival": ("sksurv.ensemble", "sksurv.linear_model")}
+
+
+def preload(package: str) -> None:
+    """Import what a package's adapters import, where it is there."""
+    for name in PARTS.get(package, (MODULES.get(package, "sklearn"),)):
+        if importlib.util.find_spec(name.split(".")[0]) is not None:
+            importlib.import_module(name)
+    if package == "scikit-learn":
+        preload("scikit-survival")
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from studies.benchmark import draw
+from studies.benchmark.cells import RESULTS as RESULTS_FOLDER
 from studies.benchmark.cells import SAMPLES, Store
 from studies.benchmark.measure import N_FOLDS, N_HALVES, N_REPETITIONS
 from studies.benchmark.methods import METHODS, OWN
@@ -18,6 +20,7 @@ from studies.benchmark.tables import KINDS, NUMBERS, SURVIVAL, TABLES
 from studies.results import RESULTS, markdown, say
 
 RULE = "32f4b1111941e22f033f7b1af29328a20dd130b1"  # the commit that fixed tables, methods and measures
+AGAIN = RESULTS_FOLDER.with_name("again")  # cells that were computed a second time
 MAIN = "slopes"  # the form that is compared with every other method
 SCALES = {
     "numbers": "squared error over that of the training mean",
@@ -272,6 +275,30 @@ def _failures(study: Study) -> str:
     return markdown(["method", "table", "cells", "what was said"], rows)
 
 
+def _again(study: Study) -> str:
+    """Cells that were computed a second time, on another machine, beside the first."""
+    second = Store(AGAIN)
+    rows, found = [], 0
+    for (table, method), run in study.runs.items():
+        other = second.read(f"{table}-{method}.jsonl")
+        both = [(own, other[name]) for name, own in run.good.items() if name in other and "failed" not in other[name]]
+        both = [(a, b) for a, b in both if a["machine"] != b["machine"]]
+        if not both or method == "constant":
+            continue
+        equal = sum(a["figures"] == b["figures"] and _read(a) == _read(b) for a, b in both)
+        gap = max(abs(a["figures"]["error"] - b["figures"]["error"]) for a, b in both)
+        rows.append([f"`{table}`", _title(method), str(len(both)), str(equal), f"{gap:.6f}"])
+        found += len(both)
+    if not rows:
+        return "No cell has been computed on a second machine yet."
+    head = ["table", "method", "cells", "equal in every digit and term", "largest difference in error"]
+    return f"{found} cells were computed on two machines with other processors and packages.\n\n{markdown(head, rows)}"
+
+
+def _read(document: dict[str, Any]) -> Any:
+    return document.get("terms")
+
+
 def _versions(study: Study) -> str:
     found: dict[str, set[str]] = {}
     machines: set[str] = set()
@@ -307,5 +334,6 @@ def make_page(store: Store, pictures: Path | None) -> str:
         parts += ["Sizes and stability, means over the tables that a method has:\n", _sizes(study, kind) + "\n"]
     assert KINDS[-1] == SURVIVAL
     parts += ["## Cost\n", "Medians over tables, of one thread.\n", _costs(study) + "\n"]
+    parts += ["## On another machine\n", _again(study) + "\n"]
     parts += ["## Failures\n", _failures(study) + "\n", "## The tables\n", _tables() + "\n", _versions(study)]
     return "\n".join(parts) + "\n"
