@@ -194,7 +194,7 @@ def section(sampled: Sampled) -> str:
         "The paper's stability compares the folds of a cross-validation, whose training rows are 89% the same. "
         "Here the "
         "same methods are also compared between bootstrap samples and between disjoint halves of a table, that is "
-        "independent samples of half the size. All is chosen again on every sample: p0, stages, penalties "
+        "independent samples of half the size. Everything is chosen again on every sample: p0, stages, penalties "
         "(SIRUS with two "
         "repetitions of its own cross-validation, stages with one), so errors are nested. RuleFit and Node "
         "harvest cut at "
@@ -210,7 +210,7 @@ def section(sampled: Sampled) -> str:
             parts.append(
                 f"RuleFit follows the lasso path until {N_TERMS} rules are in, and their coefficients are those "
                 f"of least "
-                f"squares; of Node harvest the {N_TERMS} nodes of the largest weights are kept. Nothing is tuned."
+                f"squares; for Node harvest, the {N_TERMS} nodes with the largest weights are kept. Nothing is tuned."
             )
         parts += [sampled.table(f"Stability {BETWEEN[kind]}", forms, sampled.between(kind)) for kind in KINDS]
         parts.append(sampled.table("Unexplained variance, nested", forms, sampled.error, 3))

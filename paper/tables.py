@@ -188,5 +188,5 @@ def conclusion(tables: Sequence[Table]) -> str:
         )
     return (
         "Averages over the datasets, stability between folds that share 89% of their rows: " + "; ".join(parts) + ". "
-        "Size and stability of a method are of the same models, with cuts at deciles."
+        "Size and stability of a method come from the same models, with cuts at deciles."
     )
