@@ -305,6 +305,7 @@ def test_predictions_on_dask_are_not_computed_yet():
     found = model.predict(rows_there := dd.from_pandas(frame, npartitions=3))
     assert isinstance(found, dd.Series) and (found.compute() == model.predict(frame)).all()
     assert model.metrics(rows_there, "label").metrics == model.metrics(frame, "label").metrics
+    assert model.without(1, rows_there, "label").rules == model.without(1, frame, "label").rules
 
 
 def test_score_of_a_file_is_that_of_its_table(tmp_path):

@@ -155,8 +155,6 @@ def in_memory(model: Model, X: Any, y: Any, sample_weight: Any = None) -> tuple[
     """
     if X is None or not is_elsewhere(X):
         return Given(X, y, sample_weight).split()[:3] if isinstance(y, (str, tuple)) else (X, y, sample_weight)
-    if is_dask(X) or is_spark(X):
-        raise DataError(f"Give rows in memory or in files, found a {type(X).__name__}.")
     from pysirus.engine.backends.parquet import known_columns
     from pysirus.engine.backends.streams import Reading, batches_of
 
