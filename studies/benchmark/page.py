@@ -21,6 +21,7 @@ from studies.results import RESULTS, markdown, say
 
 RULE = "32f4b1111941e22f033f7b1af29328a20dd130b1"  # the commit that fixed tables, methods and measures
 AGAIN = RESULTS_FOLDER.with_name("again")  # cells that were computed a second time
+ENOUGH = 50  # tables
 MAIN = "slopes"  # the form that is compared with every other method
 SCALES = {
     "numbers": "squared error over that of the training mean",
@@ -67,7 +68,16 @@ What could not be had: R's `sirus` and `pre` are on CRAN alone, which this study
 """
 
 
-NOTES = ""
+def _verdict(study: Study) -> str:
+    """What may be said: nothing, before the forms of SIRUS have nearly all tables."""
+    n_there = {form: sum(study.there(t, form) is not None for t in TABLES) for form in OWN}
+    if min(n_there.values()) < ENOUGH:
+        said = ", ".join(f"{_title(form)} {n}" for form, n in n_there.items())
+        return (
+            f"Nothing is concluded before each form of SIRUS has {ENOUGH} tables with a whole repetition; so far they "
+            f"have: {said}. The tables below are of what is there, and too few for a verdict.\n"
+        )
+    return "Against each other method, over the tables that both have:\n"
 
 
 def _number(value: float | None, form: str = ".3f") -> str:
@@ -245,7 +255,7 @@ def _state(study: Study) -> str:
     rows, there, every = [], 0, 0
     for method, own in METHODS.items():
         runs = [run for (_, m), run in study.runs.items() if m == method]
-        n_samples = sum(s.kind == "fold" or own.has_terms for s in SAMPLES.values())
+        n_samples = _n_samples(method)
         n_good, n_cells = sum(len(r.good) for r in runs), sum(len(r.cells) for r in runs)
         whole = sum(r.is_there for r in runs)
         cells = [
@@ -260,6 +270,16 @@ def _state(study: Study) -> str:
     head = ["method", "tables", "with a whole repetition", "cells", "failed", "not run yet"]
     said = f"{there:,} of {every:,} cells are run, in {study.seconds() / 3600:.1f} processor hours."
     return f"{said} The rest goes on with `make study`.\n\n{markdown(head, rows)}"
+
+
+def _progress(study: Study) -> str:
+    n_there = sum(len(run.cells) for run in study.runs.values())
+    n_every = sum(_n_samples(method) for _, method in study.runs)
+    return f"**{n_there / n_every:.0%} of the cells are run**; [which](#what-is-run) are not is said below."
+
+
+def _n_samples(method: str) -> int:
+    return sum(sample.kind == "fold" or METHODS[method].has_terms for sample in SAMPLES.values())
 
 
 def _failures(study: Study) -> str:
@@ -316,8 +336,15 @@ def make_page(store: Store, pictures: Path | None) -> str:
     study = Study(store)
     if pictures is not None:
         draw_pictures(study, pictures)
-    parts = [INTRO, say(RESULTS) + "\n", _drawn() + "\n", MEASURES, "## What is run\n", _state(study) + "\n"]
-    parts += ["## What SIRUS is best at, and where it loses\n", NOTES]
+    parts = [
+        INTRO.replace("## The rule", f"{_progress(study)}\n\n## The rule", 1),
+        say(RESULTS) + "\n",
+        _drawn() + "\n",
+        MEASURES,
+        "## What is run\n",
+        _state(study) + "\n",
+    ]
+    parts += ["## What SIRUS is best at, and where it loses\n", _verdict(study)]
     parts += [f"### {_title(MAIN)}, against each other method\n", _wins(study, MAIN) + "\n"]
     parts += [f"### {_title('sirus')}, against each other method\n", _wins(study, "sirus") + "\n"]
     parts += ["An error ratio below 1 is a win. The same size is within a factor of "]
