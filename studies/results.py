@@ -24,6 +24,12 @@ CHANGES = {
     3: "Where a table has more than 5,000 rows, trees of tuned lists and of stages could draw more rows than [they do "
     "now](rows.md).",
 }
+# Tables of more rows than these had further changes, which leave the results of others as they are.
+LARGE_ROWS, LARGE = 10_000, 4
+LARGE_CHANGES = {
+    4: "Where a table has more than 10,000 rows, trees of [stages](stages.md) could draw 5,000 rows, not 3,000, and in "
+    "tuning a stage had 2,000 trees, not 1,000. Beyond 20,000 rows penalties of likelihoods were chosen on all of them."
+}
 
 Result = dict[str, Any]  # of a repetition: a list with a figure a fold, or one figure for all folds together
 
@@ -53,7 +59,7 @@ class Store:
 
     def _about(self, job: Job) -> dict[str, Any]:
         """What a job's result depends on."""
-        return {**self._depends(job), "results": RESULTS}
+        return {"results": RESULTS, **self._depends(job)}
 
     def path(self, table: str, method: str) -> Path:
         """The file of a table and method."""
@@ -150,12 +156,16 @@ def version_of(study: Study) -> int:
     return min((f.about.get("results", 1) for f in study.values() if "pysirus" in f.about), default=RESULTS)
 
 
-def say(version: int) -> str:
-    """The line of a page that says of which version its results are; ``python -m trust.stale`` reads it."""
-    if version == RESULTS:
+def say(version: int, newest: int = RESULTS) -> str:
+    """The line of a page that says of which version its results are; ``python -m trust.stale`` reads it.
+
+    ``newest`` is ``LARGE`` where tables are large.
+    """
+    if version == newest:
         return f"*Results version {version}.*"
-    changes = " ".join(text for number, text in CHANGES.items() if number > version)
-    return f"*Results version {version}; the code is at {RESULTS}.* {changes}"
+    every = CHANGES if newest == RESULTS else CHANGES | LARGE_CHANGES
+    changes = " ".join(text for number, text in every.items() if number > version)
+    return f"*Results version {version}; the code is at {newest}.* {changes}"
 
 
 def versions(study: Study, packages: Sequence[str]) -> str:

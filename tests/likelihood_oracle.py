@@ -18,8 +18,8 @@ def loss_of(name):
     return Loss(name, POWER if name == "tweedie" else 0.0)
 
 
-def patterns_of(holds, response, first_row=0, seed=SEED):
-    """Patterns of rules that are given by the rows where they hold [row, rule]."""
+def patterns_of(holds, response, first_row=0, seed=SEED, most_sampled=2**64 - 1):
+    """Patterns of rules that are given by the rows where they hold [row, rule]; penalties are chosen on some rows."""
     n_rules = holds.shape[1]
     allowed = np.ones((n_rules, 256, 64 * max(1, -(-n_rules // 64))), dtype=bool)
     allowed[np.arange(n_rules), 0, np.arange(n_rules)] = False
@@ -36,6 +36,7 @@ def patterns_of(holds, response, first_row=0, seed=SEED):
         10,
         first_row,
         **lines_in([]),
+        most_sampled=most_sampled,
     )
     return Patterns(n_rules, response.by_class, response.moment_scale(), arrays)
 

@@ -9,6 +9,7 @@ from in_memory import MemoryRows
 from pysirus import SirusClassifier, SirusRegressor
 from pysirus._forest import forest
 from pysirus._learn import grow
+from pysirus._weights import likelihood
 from pysirus.engine.door import RowsInParts
 from pysirus.engine.parts import EngineOptions, Part
 
@@ -39,7 +40,14 @@ def draw_at_most(monkeypatch, n_rows):
     """Trees of stages and of tuned models draw no more rows than these, in blocks; None: as they do."""
     if n_rows is not None:
         monkeypatch.setattr(grow, "MOST_DRAWN", n_rows)
+        monkeypatch.setattr(grow, "MOST_IN_STAGES", n_rows)
         monkeypatch.setattr(forest, "BLOCKS_PAY", 1.0)
+
+
+def choose_on(monkeypatch, n_rows):
+    """Penalties of likelihoods are chosen on about so many rows, where this process does all; None: as they are."""
+    if n_rows is not None:
+        monkeypatch.setattr(likelihood, "SAMPLED", n_rows)
 
 
 def write_files(frame, folder, n_files, n_groups):

@@ -56,7 +56,7 @@ nb::dict rule_patterns_of(Array<std::uint8_t, 2> bins, Array<std::int32_t, 1> fe
                           int n_rules, std::optional<Array<std::int64_t, 1>> value, std::optional<Bytes> class_code,
                           std::optional<Array<std::int64_t, 1>> weight, std::uint64_t seed, int n_folds,
                           std::uint64_t first_row, Array<std::int32_t, 1> line_rows, Array<std::int32_t, 1> centres,
-                          const std::vector<std::int32_t>& line_terms) {
+                          const std::vector<std::int32_t>& line_terms, std::uint64_t most_sampled) {
   const RuleTables rules = rule_tables(bins, features, tables, n_rules);
   const LineColumns lines = line_columns(bins, line_rows, centres);
   check_line_terms(line_terms, line_rows.shape(0), tables.shape(2));
@@ -64,7 +64,7 @@ nb::dict rule_patterns_of(Array<std::uint8_t, 2> bins, Array<std::int32_t, 1> fe
   require((!value || value->shape(0) == n_rows) && (!class_code || class_code->shape(0) == n_rows) &&
               (!weight || weight->shape(0) == n_rows),
           "value, class_code and weight must have an entry per row");
-  require(n_folds >= 1 && n_folds <= kMaxPatternFolds, "n_folds must be from 1 to 256");
+  require(n_folds >= 1 && n_folds < kMaxPatternFolds, "n_folds must be from 1 to 255");
   check_range("value", range_of(value), -kMaxMomentValue, kMaxMomentValue);
   check_range("weight", range_of(weight), 0, kMaxMomentWeight);
   Patterns table;
@@ -72,7 +72,7 @@ nb::dict rule_patterns_of(Array<std::uint8_t, 2> bins, Array<std::int32_t, 1> fe
     nb::gil_scoped_release release;
     const Response response{pointer(value), pointer(class_code), 1, pointer(weight)};
     table = rule_patterns(rules, bins.data(), static_cast<std::int64_t>(n_rows), response, seed, first_row, n_folds,
-                          lines, line_terms);
+                          lines, line_terms, most_sampled);
   }
   return to_dict(std::move(table));
 }
@@ -123,7 +123,7 @@ std::vector<Fitted> fit_sizes(const Patterns& table, const Reading& reading, con
   const auto fit_one = [&](std::int64_t piece, const auto&) {
     const std::size_t i = wanted.sizes.size() - 1 - static_cast<std::size_t>(piece);
     const Prefix prefix = maker.make(wanted.sizes[i], true), whole = maker.make(wanted.sizes[i], false);
-    Fit<Family> fit(prefix, whole, wanted.gap, family, wanted.n_folds, wanted.tol, wanted.n_held);
+    Fit<Family> fit(prefix, whole, wanted.gap, family, wanted.n_folds, wanted.tol, wanted.n_held, !maker.all_sampled());
     fitted[i] = fit.run(wanted.grid, wanted.penalties ? wanted.penalties + i : nullptr);
   };
   if (wanted.n_threads <= 1)
@@ -144,13 +144,13 @@ nb::dict likelihood_weights(Bits bits, Bytes fold, Bytes class_code, Array<std::
   const Patterns table = from_arrays(bits, fold, class_code, weight, sum, values, line_terms);
   const std::size_t n_rules = gap.shape(0), n_scores = gap.shape(1), n_sizes = sizes.size();
   require(table.size() > 0, "no rows");
-  require(n_folds >= 1 && n_folds <= kMaxPatternFolds, "n_folds must be from 1 to 256");
+  require(n_folds >= 1 && n_folds < kMaxPatternFolds, "n_folds must be from 1 to 255");
   require(n_rules <= kMaxRidgeRules, "too many rules");
   check_range("weight", range_of(weight.data(), weight.shape(0)), 1, std::numeric_limits<std::int64_t>::max());
   require(n_rules <= 64 * bits.shape(1), "too few words for the rules");
   for (const std::int32_t size : sizes)
     require(size >= 0 && static_cast<std::size_t>(size) <= n_rules, "sizes must be 0 to the number of rules");
-  for (const std::uint8_t f : table.fold) require(f < n_folds, "no such fold");
+  for (const std::uint8_t f : table.fold) require(f <= n_folds, "no such fold");
   for (const std::uint8_t s : table.class_code) require(s < std::max<std::size_t>(2, n_scores), "no such class");
   require(n_held >= 0 && static_cast<std::size_t>(n_held) <= n_rules, "n_held must be 0 to the number of rules");
   require(!penalties || penalties->shape(0) == n_sizes, "a penalty for each size");
@@ -343,7 +343,7 @@ Out<double> of_each(Array<double, 1> x) {
 void bind_likelihood(nb::module_& m) {
   m.def("rule_patterns", &rule_patterns_of, "bins"_a, "features"_a, "tables"_a, "n_rules"_a, "value"_a.none(),
         "class_code"_a.none(), "weight"_a.none(), "seed"_a, "n_folds"_a, "first_row"_a, "line_rows"_a, "centres"_a,
-        "line_terms"_a,
+        "line_terms"_a, "most_sampled"_a,
         "Which rules hold together, in which fold and with which response: exact sums, in the order of the patterns.");
   m.def("merge_patterns", &merge_patterns, "bits"_a, "fold"_a, "class_code"_a, "weight"_a, "sum"_a, "values"_a,
         "line_terms"_a, "Patterns in order, equal ones added up.");

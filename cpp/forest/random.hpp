@@ -60,6 +60,11 @@ inline std::uint32_t fold_of_row(std::uint64_t seed, std::uint64_t row, std::uin
   return static_cast<std::uint32_t>(high_product(bits, n_folds));
 }
 
+// Whether a row is in the sample on which that penalty is chosen: its own bits are at most `most`, whatever its fold.
+inline bool in_sample(std::uint64_t seed, std::uint64_t row, std::uint64_t most) {
+  return mix64(~bits_at(mix64(~seed + kGolden64), row)) <= most;
+}
+
 // 32 bits for (tree, row): two multiply-xorshift rounds with half of the tree's key before each. `T` is an unsigned
 // 32-bit integer or a vector of them, one lane a tree. Two rounds are what it takes to pass the tests of
 // independence in tests/forest/test_random.py; Philox and Threefry pass them too at three times the cost.

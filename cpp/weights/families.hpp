@@ -88,8 +88,10 @@ struct OneScore {
 
   // Adds up the cells of each pattern into the model that `target` names for their fold, none if it is negative. The
   // intercept is a rule that always holds.
+  template <bool kCurvature>
   void add_up(const Prefix& prefix, const double* eta, const std::vector<double>& gap,
               const std::vector<std::int32_t>& target, std::vector<Quadratic>& models) const {
+    if constexpr (!kCurvature) return add_slopes(prefix, eta, gap, target, models);
     const std::int64_t n = prefix.n_rules + 1;
     const bool lines = prefix.n_lines() > 0;
     Curve curves[kPatternBlock];
@@ -122,6 +124,42 @@ struct OneScore {
   }
 
  private:
+  // Slopes without curvatures: those of the rules are added up by the bytes of patterns, and taken apart at the end.
+  void add_slopes(const Prefix& prefix, const double* eta, const std::vector<double>& gap,
+                  const std::vector<std::int32_t>& target, std::vector<Quadratic>& models) const {
+    const std::int64_t n_lines = prefix.n_lines(), n_bytes = prefix.n_bytes;
+    std::vector<double> tables(models.size() * static_cast<std::size_t>(n_bytes) * 256);
+    Curve curves[kPatternBlock];
+    for (std::int64_t start = 0; start < prefix.size(); start += kPatternBlock) {
+      const std::int64_t end = std::min(prefix.size(), start + kPatternBlock);
+      for (std::int64_t i = start; i < end; ++i) curves[i - start] = loss.curve(eta[i]);
+      for (std::int64_t i = start; i < end; ++i)
+        for (std::int64_t cell = prefix.first_cell[i]; cell < prefix.first_cell[i + 1]; ++cell) {
+          const std::int32_t at = target[prefix.fold[cell]];
+          if (at < 0) continue;
+          const double weight = prefix.weight[cell], sum = prefix.sum[cell];
+          const Curve& c = curves[i - start];
+          const double slope = weight * c.a1 + sum * c.b1;
+          models[at].size += weight;
+          models[at].value += weight * c.a + sum * c.b;
+          models[at].slope[0] += slope;
+          double* table = tables.data() + at * n_bytes * 256;
+          for (std::int64_t b = 0; b < n_bytes; ++b) table[b * 256 + prefix.bytes[i * n_bytes + b]] += slope;
+          for (std::int64_t l = 0; l < n_lines; ++l)
+            models[at].slope[1 + prefix.lines[l]] += slope * prefix.values[i * n_lines + l];
+        }
+    }
+    const double* table = tables.data();
+    for (Quadratic& model : models) {
+      for (std::int64_t b = 0; b < n_bytes; ++b, table += 256)
+        for (unsigned byte = 1; byte < 256; ++byte)
+          for (unsigned left = byte; left; left &= left - 1)
+            if (const std::int64_t rule = 8 * b + std::countr_zero(left); rule < prefix.n_rules)
+              model.slope[1 + rule] += table[byte];
+      for (std::int64_t i = 0; i < prefix.n_rules; ++i) model.slope[1 + i] *= gap[i];
+    }
+  }
+
   static void add_cell(const Curve& c, double weight, double sum, const std::int32_t* place, std::int64_t m,
                        Quadratic& model) {
     const double slope = weight * c.a1 + sum * c.b1, curvature = weight * c.a2 + sum * c.b2;
@@ -194,6 +232,7 @@ struct Softmax {
     }
   }
 
+  template <bool kCurvature>
   void add_up(const Prefix& prefix, const double* eta, const std::vector<double>& gap,
               const std::vector<std::int32_t>& target, std::vector<Quadratic>& models) const {
     const std::int64_t C = n_classes;
@@ -205,7 +244,7 @@ struct Softmax {
       step.resize(m * C);
       for (std::int64_t k = 0; k < m; ++k)
         for (std::int64_t c = 0; c < C; ++c) step[k * C + c] = value[k] * gap[place[k] * C + c];
-      hessian_products(p, step, m, hessian, pair);
+      if constexpr (kCurvature) hessian_products(p, step, m, hessian, pair);
       for (std::int64_t cell = prefix.first_cell[i]; cell < prefix.first_cell[i + 1]; ++cell) {
         const std::int32_t at = target[prefix.fold[cell]];
         if (at < 0) continue;
@@ -217,11 +256,12 @@ struct Softmax {
           slope[c] = weight * p[c] - sum[c];
           model.value -= sum[c] * eta[i * C + c];
           model.slope[c] += slope[c];
+          if constexpr (!kCurvature) continue;
           double* row = model.curvature.data() + c * model.n;
           row[c] += weight * p[c];
           for (std::int64_t d = 0; d <= c; ++d) row[d] -= weight * p[c] * p[d];
         }
-        add_rules(weight, slope, step, place.data(), m, hessian, pair, model);
+        add_rules<kCurvature>(weight, slope, step, place.data(), m, hessian, pair, model);
       }
     }
   }
@@ -247,6 +287,7 @@ struct Softmax {
     }
   }
 
+  template <bool kCurvature>
   void add_rules(double weight, const std::vector<double>& slope, const std::vector<double>& step,
                  const std::int32_t* place, std::int64_t m, const std::vector<double>& hessian,
                  const std::vector<double>& pair, Quadratic& model) const {
@@ -256,6 +297,7 @@ struct Softmax {
       double along = 0.0;
       for (std::int64_t c = 0; c < C; ++c) along += step[i * C + c] * slope[c];
       model.slope[C + place[i]] += along;
+      if constexpr (!kCurvature) continue;
       double* row = model.curvature.data() + (C + place[i]) * model.n;
       for (std::int64_t c = 0; c < C; ++c) row[c] += weight * hessian[i * C + c];
       for (std::int64_t j = 0; j <= i; ++j) row[C + place[j]] += weight * *next++;

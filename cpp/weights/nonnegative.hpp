@@ -111,16 +111,23 @@ struct Quadratic {
   std::vector<double> curvature;  // [n][n], lower triangle
 
   void reset(std::int64_t n_coefficients) {
-    n = n_coefficients;
-    size = value = 0.0;
-    slope.assign(n, 0.0);
+    reset_slopes(n_coefficients);
     curvature.assign(n * n, 0.0);
   }
   void add(const Quadratic& other, double sign) {
+    add_slopes(other, sign);
+    for (std::int64_t i = 0; i < n * n; ++i) curvature[i] += sign * other.curvature[i];
+  }
+  // The same but for the curvatures, which stay what they are.
+  void reset_slopes(std::int64_t n_coefficients) {
+    n = n_coefficients;
+    size = value = 0.0;
+    slope.assign(n, 0.0);
+  }
+  void add_slopes(const Quadratic& other, double sign) {
     size += sign * other.size;
     value += sign * other.value;
     for (std::int64_t i = 0; i < n; ++i) slope[i] += sign * other.slope[i];
-    for (std::int64_t i = 0; i < n * n; ++i) curvature[i] += sign * other.curvature[i];
   }
 };
 

@@ -1,5 +1,6 @@
 // Rows in, patterns out: which rules hold together, in which fold, with how much weight and response, and the values of
-// lines where a list has some. Rows enter weights by likelihood through this table alone. Its sums are exact integers and its order is that of the patterns,
+// lines where a list has some. Rows outside of the sample on which penalties are chosen are in no fold, which is the one
+// after the last. Rows enter weights by likelihood through this table alone. Its sums are exact integers and its order is that of the patterns,
 // so rows in any order and in any parts give the same table, and what is computed from it in a fixed order is the
 // same everywhere.
 #pragma once
@@ -90,33 +91,81 @@ inline void sort_by_digits(std::vector<std::uint64_t>& keys, std::vector<std::ui
   }
 }
 
+// Numbers of some bits side by side in words, the least significant first: a key of each entry.
+class Keys {
+ public:
+  explicit Keys(std::int64_t n) : n_(static_cast<std::size_t>(n)) {}
+
+  template <class Number>
+  void add(int n_bits, const Number& number) {
+    if (n_bits == 0) return;
+    if (used_ + n_bits > 64) {
+      words_.emplace_back(n_, 0);
+      used_ = 0;
+    }
+    for (std::size_t i = 0; i < n_; ++i) words_.back()[i] |= number(i) << used_;
+    used_ += n_bits;
+  }
+
+  // The entries in the order of their keys.
+  std::vector<std::uint32_t> order() const {
+    std::vector<std::uint32_t> order(n_);
+    std::iota(order.begin(), order.end(), 0u);
+    std::vector<std::uint64_t> keys(n_);
+    for (const std::vector<std::uint64_t>& word : words_) {
+      for (std::size_t i = 0; i < n_; ++i) keys[i] = word[order[i]];
+      if (n_ > 0) sort_by_digits(keys, order);
+    }
+    return order;
+  }
+
+ private:
+  std::size_t n_;
+  int used_ = 64;
+  std::vector<std::vector<std::uint64_t>> words_;
+};
+
+// Patterns from the last term to the first; before them, where patterns are equal, fold and class.
+inline std::vector<std::uint32_t> order_of(const Patterns& given) {
+  Keys keys(given.size());
+  keys.add(16, [&](std::size_t i) { return std::uint64_t{given.fold[i]} << 8 | given.class_code[i]; });
+  const auto add_rules = [&](std::int32_t first, std::int32_t end) {  // the first of them counts most
+    while (end > first) {
+      const std::int32_t word = (end - 1) / 64, from = std::max(first, 64 * word), n = end - from;
+      keys.add(n, [&](std::size_t i) {
+        return reversed_bits(given.bits[i * given.n_words + word] >> (from % 64) << (64 - n));
+      });
+      end = from;
+    }
+  };
+  std::int32_t end = 64 * given.n_words;
+  for (std::int64_t l = given.lines.size(); l-- > 0;) {
+    add_rules(given.lines.terms[l] + 1, end);
+    end = given.lines.terms[l];
+    const auto value = [&](std::size_t i) { return given.lines.of(static_cast<std::int64_t>(i))[l]; };
+    std::int32_t low = 0, high = 0;
+    for (std::size_t i = 0; i < given.weight.size(); ++i)
+      low = std::min(low, value(i)), high = std::max(high, value(i));
+    keys.add(std::bit_width(static_cast<std::uint64_t>(std::int64_t{high} - low)),
+             [&](std::size_t i) { return static_cast<std::uint64_t>(std::int64_t{value(i)} - low); });
+  }
+  add_rules(0, end);
+  return keys.order();
+}
+
 // Puts entries in order and adds up equal ones.
 inline Patterns in_order(const Patterns& given) {
   const std::int32_t n_words = given.n_words;
   const auto place = [&](std::uint32_t i) { return (given.fold[i] << 8) | given.class_code[i]; };
-  const auto before = [&](std::uint32_t i, std::uint32_t k) {
+  const auto same = [&](std::uint32_t i, std::uint32_t k) {
     const std::uint64_t *a = given.bits.data() + std::size_t{i} * n_words,
                         *b = given.bits.data() + std::size_t{k} * n_words;
-    const std::int32_t differs = first_difference(a, b, n_words, given.lines, i, k);
-    return differs < 64 * n_words ? comes_before(b, given.lines, i, k, differs) : place(i) < place(k);
+    return place(i) == place(k) && first_difference(a, b, n_words, given.lines, i, k) == 64 * n_words;
   };
-  std::vector<std::uint32_t> order(static_cast<std::size_t>(given.size()));
-  std::iota(order.begin(), order.end(), 0u);
-  constexpr int kPlaceBits = 16;  // of fold and class
-  const bool fits = n_words == 1 && given.lines.size() == 0 &&
-                    std::all_of(given.bits.begin(), given.bits.end(),
-                                [](std::uint64_t bits) { return bits >> (64 - kPlaceBits) == 0; });
-  if (fits) {
-    std::vector<std::uint64_t> keys(order.size());
-    for (const std::uint32_t i : order) keys[i] = reversed_bits(given.bits[i]) | static_cast<std::uint64_t>(place(i));
-    if (!keys.empty()) sort_by_digits(keys, order);
-  } else {
-    std::sort(order.begin(), order.end(), before);
-  }
   Patterns result{n_words, {}, {}, {}, {}, {}, {given.lines.terms, {}}};
   std::uint32_t last = 0;
-  for (const std::uint32_t i : order) {
-    if (result.size() > 0 && !before(last, i)) {
+  for (const std::uint32_t i : order_of(given)) {
+    if (result.size() > 0 && same(last, i)) {
       result.weight.back() += given.weight[i];
       result.sum.back() += given.sum[i];
       continue;
@@ -146,7 +195,8 @@ inline void clean_bits(const RuleTables& rules, const std::uint8_t* bins, std::i
 inline Patterns rule_patterns(const RuleTables& rules, const std::uint8_t* bins, std::int64_t n_rows,
                               const Response& response, std::uint64_t seed, std::uint64_t first_row,
                               std::int32_t n_folds, const LineColumns& lines = {},
-                              const std::vector<std::int32_t>& line_terms = {}) {
+                              const std::vector<std::int32_t>& line_terms = {},
+                              std::uint64_t most_sampled = ~std::uint64_t{0}) {
   Patterns rows{rules.n_words, {}, {}, {}, {}, {}, {line_terms, {}}};
   const auto n = static_cast<std::size_t>(n_rows);
   rows.bits.resize(n * rules.n_words);
@@ -161,7 +211,8 @@ inline Patterns rule_patterns(const RuleTables& rules, const std::uint8_t* bins,
       bits[line_terms[l] / 64] &= ~(std::uint64_t{1} << (line_terms[l] % 64));
       rows.lines.values.push_back(line_value(lines, bins, n_rows, static_cast<std::int64_t>(row), l));
     }
-    rows.fold[row] = static_cast<std::uint8_t>(fold_of_row(seed, first_row + row, n_folds));
+    const bool sampled = in_sample(seed, first_row + row, most_sampled);
+    rows.fold[row] = static_cast<std::uint8_t>(sampled ? fold_of_row(seed, first_row + row, n_folds) : n_folds);
     rows.class_code[row] = response.class_code ? response.class_code[row] : 0;
     rows.weight[row] = response.weight ? response.weight[row] : 1;
     rows.sum[row] = wide_product(rows.weight[row], response.value ? response.value[row] : 1);
@@ -205,10 +256,14 @@ class PrefixMaker {
                                 : first_difference(patterns.bits.data() + (i - 1) * patterns.n_words,
                                                    patterns.bits.data() + i * patterns.n_words, patterns.n_words,
                                                    patterns.lines, i - 1, i));
+      all_sampled_ = all_sampled_ && patterns.fold[i] < n_folds;
     }
   }
 
-  // `folds` keeps them apart; else they are all fold 0.
+  // Whether every row has a fold.
+  bool all_sampled() const { return all_sampled_; }
+
+  // `folds` keeps them apart, and leaves out rows that are in none; else they are all fold 0.
   Prefix make(std::int32_t n_rules, bool folds) const {
     Prefix prefix{n_rules, (n_rules + 7) / 8, reading_.n_scores, {}, {}, {}, {}, {}};
     for (const std::int32_t term : patterns_.lines.terms)
@@ -218,10 +273,19 @@ class PrefixMaker {
     for (std::int64_t i = 0; i < patterns_.size();) {
       std::fill(weight.begin(), weight.end(), 0);
       std::fill(sum.begin(), sum.end(), Wide{});
-      add_pattern(i, prefix);
-      do add_entry(i, folds ? patterns_.fold[i] : 0, weight, sum);
-      while (++i < patterns_.size() && differs_[i] >= n_rules);
-      add_cells(weight, sum, prefix);
+      std::int64_t last = i;
+      bool any = false;
+      do {
+        const std::int32_t fold = folds ? patterns_.fold[last] : 0;
+        if (fold == n_folds_) continue;
+        any = true;
+        add_entry(last, fold, weight, sum);
+      } while (++last < patterns_.size() && differs_[last] >= n_rules);
+      if (any) {
+        add_pattern(i, prefix);
+        add_cells(weight, sum, prefix);
+      }
+      i = last;
     }
     prefix.first_cell.push_back(static_cast<std::int64_t>(prefix.fold.size()));
     return prefix;
@@ -272,6 +336,7 @@ class PrefixMaker {
   Reading reading_;
   std::int32_t n_folds_;
   std::int64_t total_ = 0;
+  bool all_sampled_ = true;
   std::vector<std::int32_t> differs_;  // [entry] the first rule in which it differs from the entry before
 };
 

@@ -189,6 +189,7 @@ def rule_patterns(
     line_rows: NDArray[np.int32],
     centres: NDArray[np.int32],
     line_terms: list[int],
+    most_sampled: int,
 ) -> PatternArrays: ...
 def merge_patterns(
     bits: NDArray[np.uint64],

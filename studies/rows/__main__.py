@@ -6,12 +6,12 @@ import sys
 from pathlib import Path
 
 from studies.command import Study
-from studies.rows.cells import LIMITS, N_SAMPLES, RESULTS, compute, jobs, store_at
+from studies.rows.cells import METHODS, N_SAMPLES, RESULTS, compute, jobs, store_at
 from studies.rows.page import make_page
 from studies.rows.problems import TABLES
 
 PAGE = Path(__file__).parents[2] / "docs" / "rows.md"
-STUDY = Study("rows", TABLES, LIMITS, N_SAMPLES, RESULTS, PAGE, store_at, jobs, compute, make_page)
+STUDY = Study("rows", TABLES, METHODS, N_SAMPLES, RESULTS, PAGE, store_at, jobs, compute, make_page)
 
 
 def main(arguments: list[str] | None = None) -> int:

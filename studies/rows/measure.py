@@ -21,7 +21,7 @@ from pysirus import SirusClassifier, SirusRegressor
 from pysirus._data.table import recode_table
 from pysirus._families.responses import Response
 from pysirus._learn.grow import Limits, bin_rows, select_rules
-from pysirus._learn.stages import StageLimits, add_stages
+from pysirus._learn.stages import StageLimits, add_stages, stage_trees
 from pysirus._learn.weighing import weighing_of
 from pysirus._learn.weighing.base import Weighing
 from pysirus._weights.moments import values_in
@@ -29,6 +29,7 @@ from pysirus._weights.weighted import WeightedPrefixes, with_outputs
 from studies.rows.problems import Problem
 
 DRAWN = {"1000": 1_000, "3000": 3_000, "5000": 5_000, "10000": 10_000, "30000": 30_000, "share": None}  # None: no limit
+NOW = "now"  # the limits of tuned models, and their trees of a stage
 SIZES = (5, 10, 20)
 N_FOLDS = 10
 N_HALVES = 3  # pairs of them
@@ -73,7 +74,7 @@ def _names(lists: Iterable[frozenset[Hashable]]) -> list[str]:
     return [" ".join(sorted(map(short, rules))) for rules in lists]
 
 
-def measure(problem: Problem, most: int | None, number: int, n_trees: int = N_TREES) -> Result:
+def measure(problem: Problem, limit: str, number: int, n_trees: int = N_TREES) -> Result:
     """The lists of trees that draw so many rows at most, on one sample."""
     train, test = sample(problem, number)
     estimator = (SirusClassifier if problem.classes else SirusRegressor)(random_state=number, n_jobs=1, n_trees=n_trees)
@@ -81,7 +82,11 @@ def measure(problem: Problem, most: int | None, number: int, n_trees: int = N_TR
     warnings.filterwarnings("ignore", message=".*unseen categor.*")
     table, response, target = estimator._read(problem.X, problem.y, None)
     training = bin_rows(table.take(train), response.take(train), target, settings)
-    recipe = replace(settings.recipe(training.n_rows), most_drawn=most, most_in_stages=most)
+    recipe, later = replace(settings, draws_few=True).recipe(training.n_rows), STAGE_TREES
+    if limit == NOW:
+        later = stage_trees(training.n_rows, recipe)
+    else:
+        recipe = replace(recipe, most_drawn=DRAWN[limit], most_in_stages=DRAWN[limit])
 
     start = time.process_time()
     paths = training.forest(recipe).grow_to(n_trees).paths()
@@ -89,7 +94,7 @@ def measure(problem: Problem, most: int | None, number: int, n_trees: int = N_TR
     plain = select_rules(training, paths, Limits(max(SIZES)))
     rules = with_outputs(plain.rules, plain.moments, training.response)
     listed = weighing.weigh(training, rules, plain.moments, [min(size, len(rules)) for size in SIZES])
-    limits = StageLimits(max(SIZES), Limits(1), max(SIZES), paths.n_trees, min(n_trees, STAGE_TREES))
+    limits = StageLimits(max(SIZES), Limits(1), max(SIZES), paths.n_trees, min(n_trees, later))
     start_stages = time.process_time()
     one = select_rules(training, paths, Limits(1))
     first = weighing.weigh(

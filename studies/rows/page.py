@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus import stability
-from pysirus._learn.grow import MOST_DRAWN
-from studies.results import Figures, Store, markdown, read, say, version_of, versions
-from studies.rows.cells import LIMITS
-from studies.rows.measure import N_FOLDS, N_HALVES, N_TREES, SIZES, STAGE_TREES
+from pysirus._learn.grow import MOST_DRAWN, MOST_IN_STAGES
+from pysirus._learn.stages import FEW_STAGE_TREES, STAGE_SAMPLES
+from pysirus._weights.likelihood import SAMPLED
+from studies.results import LARGE, Figures, Store, markdown, read, say, version_of, versions
+from studies.rows.cells import AFTER, LIMITS, METHODS, store_at
+from studies.rows.measure import N_FOLDS, N_HALVES, N_TREES, NOW, SIZES, STAGE_TREES
 from studies.rows.problems import MOST_ROWS, TABLES
 
 FREE = "share"  # without a limit
@@ -69,7 +71,7 @@ Pair = tuple[Cell, Cell]
 
 def cells_of(store: Store, kind: str) -> Cells:
     """What there is to show, of tables that have been tried without a limit too."""
-    study = read(store, list(TABLES), list(LIMITS))
+    study = read(store, list(TABLES), list(LIMITS)) | read(store_at(AFTER), list(TABLES), [NOW])
     return {
         (table, limit): Cell(figures, frozenset(map(int, figures.by_repetition)), kind)
         for (table, limit), figures in study.items()
@@ -116,7 +118,7 @@ def costs_nothing(pairs: Sequence[Pair]) -> bool:
 def _over_tables(cells: Cells) -> str:
     head = ["a tree draws at most", "tables", "error", "worst table", "between folds", "between halves", "time"]
     rows = []
-    for name, limit in LIMITS.items():
+    for name, limit in METHODS.items():
         pairs = pairs_of(cells, name)
         if name == FREE or not pairs:
             continue
@@ -129,7 +131,7 @@ def _over_tables(cells: Cells) -> str:
                 _three(f"{ratios(pairs, i).max():.3f}" for i in range(len(SIZES))),
                 _three(f"{gain(pairs, size, False):+.2f}" for size in SIZES),
                 _three(f"{gain(pairs, size, True):+.2f}" for size in SIZES),
-                "" if name == ELSEWHERE else f"{time:.2f}",
+                "" if name in (ELSEWHERE, NOW) else f"{time:.2f}",
             ]
         )
     free = [cell for (_, name), cell in cells.items() if name == FREE]
@@ -148,13 +150,13 @@ def _table(name: str, every: dict[str, Cells]) -> str:
     head = ["a tree draws at most", "error", "between folds", "between halves", "seconds"]
     rows = []
     for kind, title in KINDS.items():
-        for limit in LIMITS:
+        for limit in METHODS:
             cell = every[kind].get((name, limit))
             if cell is not None:
                 errors = _three(f"{cell.error(i):.4f}" for i in range(len(SIZES)))
                 folds = _three(f"{cell.between_folds(size):.2f}" for size in SIZES)
                 halves = _three(f"{cell.between_halves(size):.2f}" for size in SIZES)
-                rows.append([f"{LIMITS[limit].title}, {title}", errors, folds, halves, f"{cell.seconds:.1f}"])
+                rows.append([f"{METHODS[limit].title}, {title}", errors, folds, halves, f"{cell.seconds:.1f}"])
     return f"{text}\n\n{markdown(head, rows)}"
 
 
@@ -165,6 +167,8 @@ def _samples(cells: Cells) -> str:
         if len(cell.samples) < N_FOLDS + 2 * N_HALVES:
             n_folds = len(cell.samples.intersection(FOLDS))
             n_pairs = sum(cell.samples.issuperset(pair) for pair in PAIRS)
+            if limit == NOW:
+                continue
             where = TABLES[table].title if table == RARE else f"a limit of {LIMITS[limit].title} rows"
             short.setdefault(f"{n_folds} folds and {n_pairs} of the pairs", set()).add(where)
     texts = [f"{count} for {' and for '.join(sorted(own, reverse=True))}" for count, own in short.items()]
@@ -194,14 +198,28 @@ def _extremes(every: dict[str, Cells], limit: str) -> str:
     return f"error from {min(errors):.3f} to {max(errors):.3f}, stability from {min(gains):+.2f} to {max(gains):+.2f}"
 
 
+def _after(every: dict[str, Cells]) -> str:
+    """What tuned models do, and whether the rule lets it pass."""
+    passes = all(costs_nothing(pairs_of(cells, NOW)) for cells in every.values())
+    pairs = pairs_of(every[""], NOW)
+    own = "costs no error and no stability by the same rule" if passes else "does not pass the same rule"
+    text = (
+        f"*As tuned models do* is all of it together: {MOST_DRAWN:,} rows in the first forest, {MOST_IN_STAGES:,} in "
+        f"stages, {FEW_STAGE_TREES:,} trees a stage where trees are held to a number of rows, and penalties of "
+        f"likelihoods chosen on {SAMPLED:,} rows. It {own}: over sizes, folds and halves {_extremes(every, NOW)} "
+        f"({len(pairs)} tables, results version {LARGE})."
+    )
+    return text if pairs else ""
+
+
 def _head(store: Store, every: dict[str, Cells]) -> str:
     study = read(store, list(TABLES), list(LIMITS))
     sizes = f"{SIZES[0]}, {SIZES[1]} and {SIZES[2]}"
     parts = [
         "# How many rows a tree draws",
-        f"In a [stage](stages.md) a tree draws three tenths of the rows, and no more than **{MOST_DRAWN:,}**. In a "
-        f"[tuned](tuning.md) model all trees draw at most {MOST_DRAWN:,}, those of the first forest too. A plain "
-        "fit is the paper's: a tree draws as many rows as there are. `max_samples` sets another share or number, "
+        f"In a [stage](stages.md) a tree draws three tenths of the rows, and no more than **{MOST_IN_STAGES:,}**. In a "
+        f"[tuned](tuning.md) model trees of the first forest draw at most **{MOST_DRAWN:,}**. A plain fit is "
+        "the paper's: a tree draws as many rows as there are. `max_samples` sets another share or number, "
         "without a limit: `max_samples=1.0` draws as many rows as there are, and three tenths of them in stages.",
         "Beyond some thousand rows a tree learns little from more of them: the most frequent paths are the same. "
         "What a limit buys is stability, since trees that draw few rows differ more and the order of paths depends "
@@ -211,9 +229,10 @@ def _head(store: Store, every: dict[str, Cells]) -> str:
         f"average, and no stability, for lists of {sizes} rules, with stages and plain, in folds and in halves. These "
         f"limits pass: {_passing(every)}. (Without {TABLES[RARE].title}, which was added to see how a rare class "
         f"fares: {_passing(every, RARE)}. Of that class 1,000 rows hold a dozen.) A limit below the 4,177 rows of the "
-        f"paper's largest table would change the paper's results, so the limit is {MOST_DRAWN:,}, a round number above "
-        "them. It "
-        f"was tried afterwards, on fewer samples: over sizes, folds and halves {_extremes(every, str(MOST_DRAWN))}. "
+        f"paper's largest table would change the paper's results, so the limit of the first forest is {MOST_DRAWN:,}, "
+        "a round number above them. It was tried afterwards, on fewer samples: over sizes, folds and halves "
+        f"{_extremes(every, str(MOST_DRAWN))}. In stages {MOST_IN_STAGES:,} change nothing below "
+        f"{round(MOST_IN_STAGES / STAGE_SAMPLES):,} rows. "
         "**Where a class has a hundredth of the rows or less, try a larger `max_samples`.**",
         f"Tables of R's packages with at least 45,000 rows, chosen by a rule that is written in "
         f"`studies/rows/problems.py` (fewer where the target is not always known; of larger ones {MOST_ROWS:,} rows "
@@ -226,13 +245,14 @@ def _head(store: Store, every: dict[str, Cells]) -> str:
         f"without reading and bins; that of {LIMITS[ELSEWHERE].title} rows is from another machine, and not compared. "
         f"Computed with {versions(study, ['pysirus'])}; to compute and write this page:\n\n"
         "    python -m studies.rows && python -m studies.rows --write",
+        _after(every),
         f"With stages:\n\n{_over_tables(every[''])}",
         "Plain lists; without a limit trees of the first forest draw as many rows as there are:\n\n"
         f"{_over_tables(every['plain_'])}",
         "Where a limit is above three tenths of the rows, stages are those without it. Trees that draw a number of "
         "rows take rows from all over the table, and cost several times as much a row as those that read them in "
         "order: a limit saves time where it is a small part of the rows.",
-        say(version_of(study)),
+        say(version_of(study), LARGE),
     ]
     return "\n\n".join(part for part in parts if part)
 

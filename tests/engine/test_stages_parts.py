@@ -9,6 +9,7 @@ from parts import (
     CountedRows,
     assert_equal_models,
     assert_equal_tuning,
+    choose_on,
     draw_at_most,
     fit_parts,
     fit_rows,
@@ -45,6 +46,7 @@ def test_parts_are_corrected_as_memory_is(kind, case, monkeypatch):
     frame, y, rng = make_frame(200)
     estimator, y, weights, options = make_response(kind, y, rng)
     options = {**SMALL, **options, "n_rules": 2, "n_stages": 4}
+    choose_on(monkeypatch, most and 2 * most)
     expected = estimator(**options).fit(frame, y, sample_weight=weights)
     found = fit_parts(estimator(**options), frame, y, weights, limits)
     assert expected.n_stages_ == 4
@@ -64,6 +66,7 @@ def test_parts_are_tuned_in_stages_as_memory_is(case, limits, most, monkeypatch)
     estimator, y, weights, options = make_response(kind, y, rng)
     estimator = SirusClassifierCV if estimator is SirusClassifier else SirusRegressorCV
     options = {**TUNED, **options, "random_state": seed}
+    choose_on(monkeypatch, most and 2 * most)
     expected = estimator(**options).fit(frame[COLUMNS], y, sample_weight=weights)
     found = fit_parts(estimator(**options, n_jobs=1 + (limits != [])), frame[COLUMNS], y, weights, limits)
     assert expected.n_stages_ > 1

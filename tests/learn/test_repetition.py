@@ -13,6 +13,7 @@ from pysirus._learn.tuning.held_out import Use
 from pysirus._learn.tuning.path import dice_by_fold, mean_dice
 from pysirus._learn.tuning.tune import MOST_REPEATS, fold_errors
 from pysirus._learn.weighing.base import ByRidge, HeldOutSums
+from pysirus._model.tuning import Ideal
 from pysirus._runtime.sums import ExactSums
 
 SMALL = {"cv": 4, "n_trees": 40, "max_rules": 4, "random_state": 0}
@@ -35,11 +36,17 @@ def test_standard_errors_over_folds_by_hand():
     lists = [({"a", "b"}, 0.4), ({"a", "b"}, 0.8), ({"a"}, 1.2)]
     first, second = [use(*own) for own in lists], [use(*own) for own in lists[::-1]]
     # errors 0.2, 0.4 and 0.6; indices 1 and 2/3 with the others, so 5/6, 5/6 and 2/3
-    error, stability = fold_errors([first], ByRidge(Gaussian()))
+    error, stability, distance = fold_errors([first], ByRidge(Gaussian()), Ideal(0.8, 2.0))
     assert error == pytest.approx(0.2 / np.sqrt(3))
     assert stability == pytest.approx(2 * np.std([5 / 6, 5 / 6, 2 / 3], ddof=1) / np.sqrt(3))
+    # at error 0.4 and stability 7/9 the distance is the root of 0.4^2 + (2 (7/9 - 0.8))^2
+    far = np.hypot(0.4, 2 / 45)
+    each = [
+        (0.4 * own + 4 * (7 / 9 - 0.8) * 2 * index) / far for own, index in ((0.2, 5 / 6), (0.4, 5 / 6), (0.6, 2 / 3))
+    ]
+    assert distance == pytest.approx(np.std(each, ddof=1) / np.sqrt(3))
     twice = fold_errors([first, second], ByRidge(Gaussian()))
-    assert twice == pytest.approx([np.sqrt(2 / 5) * error, np.sqrt(2 / 5) * stability])
+    assert twice[:2] == pytest.approx([np.sqrt(2 / 5) * error, np.sqrt(2 / 5) * stability])
 
 
 def test_the_mean_over_folds_is_the_stability():

@@ -1,14 +1,16 @@
 """How many rows trees draw: no more than a limit in stages and in tuned models, the paper's number in a plain fit."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import pysirus
 from parts import draw_at_most, make_frame
 from pysirus import SirusRegressor, SirusRegressorCV
-from pysirus._forest.forest import DRAW
+from pysirus._forest.forest import DRAW, Recipe
 from pysirus._learn import grow
-from pysirus._learn.stages import STAGE_SAMPLES
+from pysirus._learn.stages import STAGE_SAMPLES, stage_trees
 from pysirus._learn.training import MemoryTraining
 
 N_ROWS, MOST = 600, 60
@@ -65,7 +67,7 @@ def test_the_limit_is_held_against_the_rows_of_each_fold(rows, forests, monkeypa
 def test_few_rows_are_drawn_as_ever(rows, forests):
     SirusRegressorCV(n_stages=3, **TUNED).fit(*rows)
     assert all(drawn in (n, STAGE_SAMPLES * n) and not in_blocks for n, drawn, in_blocks in forests)
-    assert N_ROWS < STAGE_SAMPLES * grow.MOST_DRAWN
+    assert N_ROWS < STAGE_SAMPLES * grow.MOST_IN_STAGES
 
 
 @pytest.mark.parametrize("asked, drawn, in_blocks", [(1.0, N_ROWS, False), (0.5, N_ROWS / 2, False), (200, 200, True)])
@@ -80,6 +82,13 @@ def test_who_says_how_many_rows_a_tree_draws_is_not_held_to_a_limit(
     assert forests[0] == (N_ROWS, drawn, in_blocks)
 
 
+def test_a_stage_of_a_tuned_model_has_half_of_the_trees_where_they_are_held_to_a_number_of_rows(rows):
+    recipe = Recipe(seed=0, most_in_stages=300)
+    assert [stage_trees(n, recipe) for n in (1_000, 1_001)] == [2_000, 1_000]
+    assert stage_trees(10**6, Recipe(seed=0)) == 2_000
+    assert stage_trees(1_100, replace(recipe, max_samples=0.5)) == 2_000
+
+
 def test_rows_of_no_weight_are_not_counted(rows, forests, monkeypatch):
     draw_at_most(monkeypatch, MOST)
     X, y = rows
@@ -90,4 +99,4 @@ def test_rows_of_no_weight_are_not_counted(rows, forests, monkeypatch):
 def test_a_model_file_says_how_rows_were_drawn(rows, tmp_path):
     model = SirusRegressor(n_rules=2, **COMMON).fit(*rows)
     model.save(tmp_path / "model.json")
-    assert pysirus.load(tmp_path / "model.json").model_.facts["draw"] == DRAW == 2
+    assert pysirus.load(tmp_path / "model.json").model_.facts["draw"] == DRAW == 3

@@ -44,10 +44,11 @@ def test_names_of_rules_do_not_depend_on_the_order_of_sets():
     assert short(frozenset([a])) != short(frozenset([b]))
 
 
-def test_a_limit_above_all_rows_is_no_limit(problem):
-    from studies.rows.measure import measure
+def test_a_limit_above_all_rows_is_no_limit(problem, monkeypatch):
+    from studies.rows.measure import DRAWN, measure
 
-    few, many, free = (measure(problem, most, 0, n_trees=40) for most in (20, 1_000, None))
+    monkeypatch.setitem(DRAWN, "20", 20)
+    few, many, free = (measure(problem, limit, 0, n_trees=40) for limit in ("20", "1000", "share"))
     without_time = [{name: value for name, value in r.items() if "seconds" not in name} for r in (few, many, free)]
     assert without_time[1] == without_time[2] != without_time[0]
     assert len(free["rules_20"].split()) > len(free["rules_5"].split()) == 5
@@ -101,7 +102,7 @@ def test_the_page_is_that_of_the_results():
 
 
 def test_older_results_say_what_has_changed_since():
-    from studies.results import CHANGES, RESULTS, Figures, say, version_of
+    from studies.results import CHANGES, LARGE, LARGE_CHANGES, RESULTS, Figures, say, version_of
 
     def said(version, package="pysirus"):
         about = {package: "0.2.0"} | ({} if version is None else {"results": version})
@@ -110,3 +111,5 @@ def test_older_results_say_what_has_changed_since():
     assert said(RESULTS) == said(1, "scikit-learn") == f"*Results version {RESULTS}.*"
     older = f"*Results version {RESULTS - 1}; the code is at {RESULTS}.* {CHANGES[RESULTS]}"
     assert said(RESULTS - 1) == older and said(None).endswith(" ".join(CHANGES.values())) and max(CHANGES) == RESULTS
+    large = f"*Results version {RESULTS}; the code is at {LARGE}.* {LARGE_CHANGES[LARGE]}"
+    assert say(RESULTS, LARGE) == large and say(LARGE, LARGE) == f"*Results version {LARGE}.*"

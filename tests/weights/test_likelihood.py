@@ -178,6 +178,58 @@ def test_parts_in_any_order_give_the_same_bits(loss):
 
 
 @pytest.mark.parametrize("loss", LOSSES)
+def test_on_a_sample_the_penalty_is_that_of_its_rows_and_the_weights_are_those_of_all(loss):
+    holds, y, weights, inside, outside = make_case(loss, n_rows=800, n_rules=6, weighted=True, seed=3)
+    response, grid = response_of(loss, y, weights), np.logspace(1, -2, 7)
+    whole, some = (patterns_of(holds, response, most_sampled=most) for most in (2**64 - 1, 2**62))
+    known = some.arrays["fold"] < 10
+    assert 0.2 < some.arrays["weight"][known].sum() / some.arrays["weight"].sum() < 0.3
+    found = fit_likelihood(some, inside, outside, loss_of(loss), [6], grid, tol=1e-8)
+    # the rows of the sample alone, at the same penalties
+    alone = replace(some, arrays={name: np.ascontiguousarray(array[known]) for name, array in some.arrays.items()})
+    own = fit_likelihood(alone, inside, outside, loss_of(loss), [6], grid, tol=1e-8)
+    scales = [fit.penalties[0] / grid[fit.losses[0].argmin()] for fit in (found, own)]
+    own = fit_likelihood(alone, inside, outside, loss_of(loss), [6], grid * scales[0] / scales[1], tol=1e-8)
+    looked_at = np.isfinite(found.losses[0])
+    share = some.arrays["weight"][known].sum() / some.arrays["weight"].sum()
+    assert np.allclose(found.losses[0][looked_at], share * own.losses[0][looked_at], rtol=1e-6)
+    assert found.losses[0].argmin() == own.losses[0].argmin()
+    # the walk began at the smallest penalty, and ended after three that were worse
+    assert looked_at[-1] and looked_at.sum() == min(len(grid) - found.losses[0].argmin() + 3, len(grid))
+    exact = fit_likelihood(whole, inside, outside, loss_of(loss), [6], penalties=found.penalties)
+    assert np.allclose(found.weights, exact.weights, rtol=1e-9, atol=1e-12)
+    assert np.allclose(found.intercepts, exact.intercepts, rtol=1e-9, atol=1e-12)
+    assert found.gradient_norm[0] <= 1e-11
+
+
+def test_a_rule_that_no_row_of_the_sample_knows_has_its_weight():
+    holds, y, weights, inside, outside = make_case("logistic", n_rows=400, n_rules=1)
+    response, most = response_of("logistic", y, weights), 2**62
+    place = np.array([[False]])
+    sampled = np.array(
+        [
+            patterns_of(place, response.take([i]), first_row=i, most_sampled=most).arrays["fold"][0] < 10
+            for i in range(400)
+        ]
+    )
+    holds = holds & ~sampled[:, None]
+    found = fit_likelihood(
+        patterns_of(holds, response, most_sampled=most), inside, outside, loss_of("logistic"), [1], PENALTY_GRID
+    )
+    exact = fit_likelihood(
+        patterns_of(holds, response), inside, outside, loss_of("logistic"), [1], penalties=found.penalties
+    )
+    assert found.weights[0, 0] == pytest.approx(exact.weights[0, 0], rel=1e-9) and found.weights[0, 0] > 0
+
+
+def test_a_sample_without_one_of_the_classes_takes_the_smallest_penalty():
+    holds, y, weights, inside, outside = make_case("logistic", n_rows=400)
+    few = patterns_of(holds, response_of("logistic", y, weights), most_sampled=2**57)  # a row or two
+    found = fit_likelihood(few, inside, outside, loss_of("logistic"), [8], PENALTY_GRID)
+    assert np.isfinite(found.weights).all() and found.gradient_norm[0] <= 1e-11
+
+
+@pytest.mark.parametrize("loss", LOSSES)
 def test_a_row_of_weight_two_is_the_row_twice(loss):
     holds, y, _, inside, outside = make_case(loss)
     twice = np.random.default_rng(1).random(len(y)) < 0.4

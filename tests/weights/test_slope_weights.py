@@ -13,6 +13,7 @@ from pysirus._bins.numeric import with_grids
 from pysirus._data.table import read_table
 from pysirus._terms.rule import rule_of
 from pysirus._terms.slope import FittedSlope
+from pysirus._weights import likelihood
 from pysirus._weights.likelihood import fit_likelihood, rule_patterns, rule_scores
 from pysirus._weights.survival import cox_rows, fit_cox, risk_sets
 
@@ -79,11 +80,14 @@ def test_weights_of_rules_and_slopes_are_those_of_dense_columns(rows, loss):
     np.testing.assert_allclose(scores, np.einsum("rks,k->rs", columns, found.weights[-1]), atol=1e-9)
 
 
-def test_patterns_of_parts_add_up_to_the_bit(rows):
+@pytest.mark.parametrize("sampled", [20_000, 60])
+def test_patterns_of_parts_add_up_to_the_bit(rows, sampled, monkeypatch):
+    monkeypatch.setattr(likelihood, "SAMPLED", sampled)
     binned, terms, values, _ = rows
     response = oracle.response_of("poisson", answers("poisson", values, np.random.default_rng(1)))
     of_all = replace(response, part_of=response.scale)
     whole = rule_patterns(terms, binned, response, SEED)
+    assert bool((whole.arrays["fold"] == 10).any()) == (sampled < N)
     some = [
         rule_patterns(terms, replace(binned, bins=binned.bins[:, a:b]), of_all.take(np.arange(a, b)), SEED, a)
         for a, b in ((0, 3), (3, 90), (90, N))

@@ -88,7 +88,8 @@ ANY = InteractionConstraint()
 BATCH = 1_000
 CHUNK = 100_000  # trees held at once when nobody watches: splits take 12 bytes per tree at depth 2
 MAX_TREES = 200_000
-DRAW = 2  # version of how rows are drawn: 1 was every row for itself, however many there were
+# version of how rows are drawn: 1 was every row for itself, however many there were; 2 was up to 5,000 in stages too
+DRAW = 3
 BLOCK_ROWS = 256  # rows that draw together
 BLOCKS_PAY = 0.25  # a row that a block draws costs about four rows of which each draws for itself, in vectors
 MOST_BLOCK_THRESHOLDS = 1024

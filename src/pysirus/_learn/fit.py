@@ -15,7 +15,7 @@ from pysirus._forest.forest import Paths
 from pysirus._learn.constraints import with_required
 from pysirus._learn.grow import Limits, Settings, grow_paths, select_rules, warn_if_none
 from pysirus._learn.remember import with_reference
-from pysirus._learn.stages import StageLimits, add_stages
+from pysirus._learn.stages import StageLimits, add_stages, stage_trees
 from pysirus._learn.thresholds import with_short_thresholds
 from pysirus._learn.training import Training
 from pysirus._learn.weighing.base import Weighing
@@ -34,7 +34,7 @@ class FitPlan:
     size: Limits  # of the first stage, and of what each stage adds
     max_rules: int  # of all stages
     n_stages: int | None = 1  # None: until no path is left above p0
-    stage_trees: int | None = None  # of a stage beyond the first; None: as many as of the first
+    as_tuned: bool = False  # whether stages have as many trees as in tuning; else as many as the first forest
 
 
 @dataclass(frozen=True)
@@ -68,9 +68,10 @@ def fit(put_in_bins: PutInBins, plan: FitPlan, *, strict: bool = True) -> Fitted
         first = weighing.weigh(training, rules, selected.moments, [len(rules)])
 
         # Stages: the same on what the list leaves unexplained (docs/stages.md). One stage is the paper.
-        n_trees = min(plan.stage_trees or paths.n_trees, paths.n_trees)
+        recipe, n_trees = settings.recipe(training.n_rows), paths.n_trees
+        if plan.as_tuned:
+            n_trees = min(stage_trees(training.n_rows, recipe), n_trees)
         limits = StageLimits(plan.n_stages, plan.size, max(plan.max_rules, len(rules)), paths.n_trees, n_trees)
-        recipe = settings.recipe(training.n_rows)
         stages = add_stages(training, first, selected.span, weighing=weighing, recipe=recipe, limits=limits)
 
         # The model: its numbers as short as they part the same rows.

@@ -31,6 +31,17 @@ STAGE_SAMPLES = 0.3
 # Sacramento and Wage (docs/evidence.md), and would keep stages from finding small groups.
 LEAST_ROWS = 5
 
+# Trees of a stage in tuned models: the most frequent path of a forest is known with fewer trees than its first fifty,
+# and with half of them where trees are held to a number of rows (docs/rows.md).
+STAGE_TREES, FEW_STAGE_TREES = 2_000, 1_000
+
+
+def stage_trees(n_rows: int, recipe: Recipe) -> int:
+    """Trees of a stage in a tuned model of so many rows."""
+    most = recipe.most_in_stages
+    limited = most is not None and STAGE_SAMPLES * recipe.max_samples * n_rows > most
+    return FEW_STAGE_TREES if limited else STAGE_TREES
+
 
 @dataclass(frozen=True)
 class StageLimits:

@@ -24,6 +24,11 @@ class Ideal:
         """How far numbers or arrays are from it."""
         return np.hypot(error, self.weight * (stability - self.stability))
 
+    def slopes(self, error: float, stability: float) -> tuple[float, float]:
+        """How fast the distance grows with the error, and with the stability."""
+        far = float(self.distance(error, stability)) or 1.0
+        return error / far, self.weight**2 * (stability - self.stability) / far
+
     def words(self, error_name: str) -> str:
         """The point, and what stability counts where it is not the same as the error."""
         weight = "" if self.weight == 1 else f", stability counts {self.weight:g} times"

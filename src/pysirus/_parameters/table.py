@@ -227,15 +227,15 @@ class Growing:
         None,
         "float or int, optional",
         "Rows drawn for each tree, on average: a fraction of the rows, or a number; trees of later stages draw three "
-        "tenths of that. By default as many as there are, but at most 5,000 in later stages and wherever the number of "
-        "rules is tuned. With millions of rows a number such as 10,000 is enough for others too, and a tree then costs "
-        "what it draws; the paper's theory requires a fraction that tends to zero.",
+        "tenths of that. By default as many as there are, but at most 3,000 in later stages, and 5,000 wherever the "
+        "number of rules is tuned. With millions of rows a number such as 10,000 is enough for others too, and a tree "
+        "then costs what it draws; the paper's theory requires a fraction that tends to zero.",
         share_of_rows,
         Option(
             "--max-samples",
             "X",
             "Rows that a tree draws: a share up to 1, or a number of rows. Default: as many as there are; with tune "
-            "and in stages at most 5,000.",
+            "at most 5,000, in stages 3,000.",
             parse=share_or_count,
         ),
     )

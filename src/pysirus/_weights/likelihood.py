@@ -47,6 +47,9 @@ Floats = NDArray[np.float64]
 # that it leaves is of the order of its square.
 TOL = 0.25
 RESIDUAL_BITS = 44
+# Penalties are chosen on about so many rows, where there are more: of a list of 25 terms more rows hardly tell one
+# penalty from the next (docs/rows.md).
+SAMPLED = 20_000
 
 
 @dataclass(frozen=True)
@@ -72,6 +75,7 @@ class Patterns:
 
 def rule_patterns(rules: Sequence[Term], binned: Binned, response: Response, seed: int, first_row: int = 0) -> Patterns:
     """One pass over the rows; those of a part are numbered from ``first_row`` on."""
+    most_sampled = min(2**64 - 1, (SAMPLED << 64) // response.scale.n_rows)
     features, tables = rule_tables(rules, binned)
     arrays = _core.rule_patterns(
         binned.bins,
@@ -84,6 +88,7 @@ def rule_patterns(rules: Sequence[Term], binned: Binned, response: Response, see
         N_FOLDS,
         first_row,
         **lines_in(rules),
+        most_sampled=most_sampled,
     )
     return Patterns(len(rules), response.by_class, response.moment_scale(), arrays, places_of_slopes(rules))
 

@@ -19,8 +19,8 @@ from pysirus._data.table import Table, recode_table
 from pysirus._families.responses import Response
 from pysirus._learn.fit import FitPlan, Fitted, fit
 from pysirus._learn.grow import Limits, Settings, bin_rows
-from pysirus._learn.stages import LEAST_ROWS
-from pysirus._learn.tuning.folds import PER_STAGE, STAGE_TREES, TuningPlan, draw_folds
+from pysirus._learn.stages import LEAST_ROWS, stage_trees
+from pysirus._learn.tuning.folds import PER_STAGE, TuningPlan, draw_folds
 from pysirus._learn.tuning.forward import FORWARD, Periods, check_forward
 from pysirus._learn.tuning.held_out import FoldPrediction, evaluate
 from pysirus._learn.tuning.tune import MOST_REPEATS, tune
@@ -279,12 +279,13 @@ class TunedSirus(SirusBase, Folds):
         if n_stages == 1 and not slopes:
             size = replace(plan.each(2 * self.max_rules, staged=False), p0=model.facts.p0)
         settings = replace(settings, slopes=slopes)
-        again = FitPlan(plan.weighing, settings, size, 2 * self.max_rules, n_stages, STAGE_TREES)
+        again = FitPlan(plan.weighing, settings, size, 2 * self.max_rules, n_stages, as_tuned=True)
         return fit(partial(bin_rows, table, response, model.target), again, strict=False).model
 
     def _trees_of_forest(self, n_trees: int, n_stages: int) -> int:
-        later = (n_stages - 1) * STAGE_TREES
-        return n_trees - later if n_trees >= n_stages * STAGE_TREES else n_trees // n_stages
+        n_rows = self.model_.facts.n_rows or 0
+        each = stage_trees(n_rows, self._settings().recipe(n_rows))
+        return n_trees - (n_stages - 1) * each if n_trees >= n_stages * each else n_trees // n_stages
 
     def _settings(self) -> Settings:
         return replace(super()._settings(), draws_few=True)

@@ -24,7 +24,7 @@ from pysirus._families.responses import Response
 from pysirus._forest.forest import Paths, Recipe
 from pysirus._learn.constraints import with_required
 from pysirus._learn.grow import NO_PATHS, Limits, Settings, bin_rows, has_splits, select_rules
-from pysirus._learn.stages import LEAST_ROWS, StageLimits, add_stages
+from pysirus._learn.stages import LEAST_ROWS, StageLimits, add_stages, stage_trees
 from pysirus._learn.training import Training
 from pysirus._learn.tuning.forward import Periods
 from pysirus._learn.tuning.held_out import FoldTerms, HeldOutRows, Use
@@ -169,7 +169,6 @@ def check_enough(n_folds: int, n_rows: int) -> None:
 # Every stage adds this many rules, so one sequence of forests in a fold gives its whole path. (A common p0 for all
 # stages needs a sequence for every p0, and was not better on six of eight datasets: docs/stages-study.md.)
 PER_STAGE = 1
-STAGE_TREES = 2_000  # the most frequent path of a forest is known with fewer trees than its first fifty
 
 
 @dataclass(frozen=True)
@@ -224,7 +223,8 @@ class TuningPlan:
         selected = select_rules(training, paths, begin)
         rules = with_outputs(selected.rules, selected.moments, training.response)
         first = self.weighing.weigh(training, rules, selected.moments, [len(rules)])
-        limits = StageLimits(self.n_stages, each, self.max_rules, paths.n_trees, min(STAGE_TREES, paths.n_trees))
+        n_trees = min(stage_trees(training.n_rows, recipe), paths.n_trees)
+        limits = StageLimits(self.n_stages, each, self.max_rules, paths.n_trees, n_trees)
         return add_stages(training, first, selected.span, weighing=self.weighing, recipe=recipe, limits=limits)
 
 

@@ -28,9 +28,10 @@ from pysirus._learn.constraints import with_required
 from pysirus._learn.fit import Fitted, PutInBins
 from pysirus._learn.grow import grow_paths, warn_if_none
 from pysirus._learn.remember import with_reference
+from pysirus._learn.stages import stage_trees
 from pysirus._learn.thresholds import with_short_thresholds
 from pysirus._learn.training import Training
-from pysirus._learn.tuning.folds import STAGE_TREES, FoldResult, Repeated, TuningPlan
+from pysirus._learn.tuning.folds import FoldResult, Repeated, TuningPlan
 from pysirus._learn.tuning.held_out import Chosen, FoldPrediction, HeldOutRows, PredictionQuery, Use, chosen_lists
 from pysirus._learn.tuning.path import (
     Steps,
@@ -44,7 +45,7 @@ from pysirus._learn.tuning.path import (
 )
 from pysirus._learn.weighing.base import Weighing
 from pysirus._model.model import Model
-from pysirus._model.tuning import Size, Tuning, TuningPath
+from pysirus._model.tuning import IDEAL, Ideal, Size, Tuning, TuningPath
 from pysirus._parameters.check import to_rows
 from pysirus._runtime.console import warn_user
 from pysirus._terms.fitted import FittedTerm
@@ -55,6 +56,9 @@ MOST_REPEATS = 10
 # The largest standard error over folds, of error and of stability, that ends the repetitions. On seven tables of 209 to
 # 20,000 rows the distance of the choice to the ideal point is then within 0.015 of that of ten (docs/tuning.md).
 SETTLED = 0.02
+# The same of the distance to the ideal point, which is what is chosen by: where the error is large, stability hardly
+# moves it. Tables below some ten thousand rows do not come so far (docs/tuning.md).
+SETTLED_DISTANCE = 0.005
 
 
 @dataclass(frozen=True)
@@ -84,24 +88,30 @@ def is_decided(uses: Sequence[Sequence[Use]], plan: TuningPlan) -> bool:
 
     The criterion "error" asks for standard errors over repetitions, of which there are none with a single one.
     """
-    least = 2 if plan.criterion == "error" else 1
-    return len(uses) >= least and max(fold_errors(uses, plan.weighing)) <= SETTLED
+    by_error = plan.criterion == "error"
+    if len(uses) < (2 if by_error else 1):
+        return False
+    of_error, of_stability, of_distance = fold_errors(uses, plan.weighing, plan.ideal)
+    return max(of_error, of_stability) <= SETTLED or (not by_error and of_distance <= SETTLED_DISTANCE)
 
 
-def fold_errors(uses: Sequence[Sequence[Use]], weighing: Weighing) -> tuple[float, float]:
+def fold_errors(uses: Sequence[Sequence[Use]], weighing: Weighing, ideal: Ideal = IDEAL) -> tuple[float, float, float]:
     """The standard errors, over the folds of all repetitions, of the error and of the stability of their lists.
 
     The error of a fold is that of its own held-out rows. The stability of a fold is its mean index with the other folds
-    of its repetition; it takes part in as many pairs as there are others, so it counts twice (Hoeffding).
+    of its repetition; it takes part in as many pairs as there are others, so it counts twice (Hoeffding). The third is
+    that of the distance to the ideal point, which moves with both as its slopes say.
     """
-    errors = [
-        float(weighing.pooled_error([use.held_out_loss])(np.array([[use.entry]]))[0]) for own in uses for use in own
-    ]
-    shared = [index for own in uses for index in dice_by_fold([use.rules for use in own])]
-    return _standard_error(errors), 2 * _standard_error(shared)
+    errors = np.array(
+        [float(weighing.pooled_error([use.held_out_loss])(np.array([[use.entry]]))[0]) for own in uses for use in own]
+    )
+    shared = np.array([index for own in uses for index in dice_by_fold([use.rules for use in own])])
+    by_error, by_stability = ideal.slopes(errors.mean(), shared.mean())
+    both = by_error * errors + by_stability * 2 * shared
+    return _standard_error(errors), 2 * _standard_error(shared), _standard_error(both)
 
 
-def _standard_error(values: Sequence[float]) -> float:
+def _standard_error(values: NDArray[np.float64]) -> float:
     return float(np.std(values, ddof=1) / np.sqrt(len(values)))
 
 
@@ -266,7 +276,8 @@ def _choose_stages(whole: Whole, repetitions: Sequence[Repetition], plan: Tuning
         return fold.staged[kind].use(step)
 
     def model() -> Model:
-        stages = plan.staged_lists(training, paths, plan.settings.recipe(training.n_rows), slopes=slopes)
+        recipe = plan.settings.recipe(training.n_rows)
+        stages = plan.staged_lists(training, paths, recipe, slopes=slopes)
         rules = stages[-1].rules
         weighted = plan.weighing.weigh(training, rules, training.moments(rules), range(len(rules) + 1))
         weighted = plan.weighing.describe(training, weighted)
@@ -279,7 +290,7 @@ def _choose_stages(whole: Whole, repetitions: Sequence[Repetition], plan: Tuning
         size = len(stages[min(step, len(stages) - 1)].rules)
         choice = (lowest[size - 1], float(path.error[step]), float(path.stability[step]), plan.criterion, step)
         tuning = Tuning(path, *choice, changed, RuleSet(weighted.rules), tuple(sizes), _n_folds(repetitions))
-        n_trees = paths.n_trees + (len(stages) - 1) * min(STAGE_TREES, paths.n_trees)
+        n_trees = paths.n_trees + (len(stages) - 1) * min(stage_trees(training.n_rows, recipe), paths.n_trees)
         return replace(plan.weighing.model(training, weighted, size, n_trees), tuning=tuning).at_size(size)
 
     name = "rules and slopes in stages" if slopes else "rules in stages"
