@@ -203,7 +203,7 @@ def _fails(every: dict[str, Cells], limit: str) -> list[str]:
     found = []
     for kind, cells in every.items():
         pairs = pairs_of(cells, limit)
-        for place, size in enumerate(SIZES):
+        for place, size in enumerate(SIZES if pairs else ()):
             for of_halves, where in ((False, "folds"), (True, "halves")):
                 what = f"of lists of {size} rules {KINDS[kind]}, {where}"
                 if mean_ratio(pairs, place, of_halves) > 1 + MOST_LOST:
@@ -269,9 +269,9 @@ def _head(store: Store, every: dict[str, Cells]) -> str:
         f"With stages:\n\n{_over_tables(every[''])}",
         "Plain lists; without a limit trees of the first forest draw as many rows as there are:\n\n"
         f"{_over_tables(every['plain_'])}",
-        "Where a limit is above three tenths of the rows, stages are those without it. Trees that draw a number of "
-        "rows take rows from all over the table, and cost several times as much a row as those that read them in "
-        "order: a limit saves time where it is a small part of the rows.",
+        "A limit above three tenths of the rows does not change stages. Trees that draw a number of rows take rows "
+        "from all over the table, and cost several times as much a row as those that read them in order: a limit saves "
+        "time where it is a small part of the rows.",
         say(version_of(study), LARGE),
     ]
     return "\n\n".join(part for part in parts if part)
