@@ -58,8 +58,9 @@ class Store:
         folder.mkdir(parents=True, exist_ok=True)
 
     def _about(self, job: Job) -> dict[str, Any]:
-        """What a job's result depends on."""
-        return {"results": RESULTS, **self._depends(job)}
+        """What a job's result depends on: the results version where this code had a part in it."""
+        about = self._depends(job)
+        return {"results": RESULTS, **about} if "pysirus" in about else about
 
     def path(self, table: str, method: str) -> Path:
         """The file of a table and method."""

@@ -104,7 +104,19 @@ def _errors(study: Study, pairs: Sequence[Pair]) -> str:
             ]
         )
     head = ["table", "repetitions", "rules", "rules and slopes", "difference", "linear", "forest", "EBM"]
-    return markdown(head, rows)
+    return f"{markdown(head, rows)}\n\n{_repetitions(study, pairs)}"
+
+
+def _repetitions(study: Study, pairs: Sequence[Pair]) -> str:
+    """How often the others were run; they are not compared fold by fold."""
+    told = []
+    for method in OTHERS:
+        counts = [study[p.table, method].n_repetitions if (p.table, method) in study else 0 for p in pairs]
+        least, most, absent = min((n for n in counts if n), default=0), max(counts), counts.count(0)
+        said = ("none" if not most else str(most)) if least == most else f"{least} to {most}"
+        lacking = f" (not run on {absent} table{'s' if absent > 1 else ''})" if absent and most else ""
+        told.append(f"{METHODS[method].title}: {said}{lacking}")
+    return f"Repetitions of the others: {'; '.join(told)}."
 
 
 def _stabilities(pairs: Sequence[Pair]) -> str:

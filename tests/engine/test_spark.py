@@ -155,6 +155,45 @@ def test_frames_are_tuned_in_groups_as_memory_is(spark, monkeypatch):
     assert n_kept(spark) == kept
 
 
+@ON_ENGINES
+@pytest.mark.filterwarnings("ignore:Nothing was learned")
+def test_folds_look_forward_in_time_as_in_memory(spark):
+    _, table = make_rows("numbers weighted")
+    rows, time = table.sort_by("id"), "a.b `c`"
+    options = {"n_trees": 40, "random_state": 1, "cv": "forward", "n_repeats": 1, "max_rules": 4}
+    expected = pysirus.SirusRegressorCV(**options).fit(
+        rows.drop_columns(["id", "target", "w", time]), rows["target"], rows["w"], time=rows[time]
+    )
+    frame = spark.createDataFrame(table).repartition(2)
+    found = pysirus.SirusRegressorCV(**options).fit(frame, "target", "w", time=time, row_id="id")
+    assert [own.period for own in found.model_.out_of_fold.forward] == [
+        own.period for own in expected.model_.out_of_fold.forward
+    ]
+    assert (found.p0_, found.path_) == (expected.p0_, expected.path_)
+    assert_same(found, expected)
+
+
+@ON_ENGINES
+def test_slopes_in_several_partitions_are_those_of_memory(spark):
+    _, table = make_rows("numbers weighted")
+    rising = pc.add(table["target"], pc.multiply(table["wide"], 2.0))
+    table = table.set_column(table.schema.get_field_index("target"), "target", rising)
+    options = {"n_trees": 128, "random_state": 3, "n_rules": 1, "n_stages": 4, "slopes": True}
+    rows = table.sort_by("id")
+    expected = SirusRegressor(**options).fit(
+        rows.drop_columns(["id", "target", "w"]), rows["target"], sample_weight=rows["w"]
+    )
+    frame = spark.createDataFrame(table).repartition(3)
+    found = SirusRegressor(**options).fit(frame, "target", sample_weight="w", row_id="id")
+    assert any(not term.is_binary for term in expected.selected_)
+    assert_same(found, expected)
+    lines = [[own for own in model.selected_ if not own.is_binary] for model in (found, expected)]
+    names = ("lower", "upper", "mean", "slope", "weight")
+    assert [[getattr(own, name) for name in names] for own in lines[0]] == [
+        [getattr(own, name) for name in names] for own in lines[1]
+    ]
+
+
 @MORE
 def test_stages_constraints_and_given_rules_are_those_of_memory(spark):
     _, table = make_rows("two weighted")

@@ -9,11 +9,12 @@ import pytest
 
 from pysirus import SirusClassifier, SirusRegressor, SirusRegressorCV, load
 from pysirus._data.column import DataError
-from pysirus._learn.resample import FOREST, Resampling
+from pysirus._learn.resample import BOOTSTRAP, FOREST, Resampling
 from pysirus._learn.tuning.folds import derive
 from pysirus._learn.tuning.forward import periods_of
 from pysirus._parameters import ParameterError
 from pysirus._use.evidence import GAIN, expected_return, next_return
+from pysirus.engine.shard import NodeSums
 
 QUICK = {"n_rules": 4, "n_trees": 200, "random_state": 1}
 
@@ -55,12 +56,10 @@ def test_returned_is_the_share_of_half_samples_whose_own_fit_has_the_rule(model,
     X, y = rows
     found = model.evidence(X, y, n_resamples=4)
     _, response, _ = model._read(X, y, None)
-    draw = Resampling(response, None, 1)
+    draw = Resampling(response.stratum_sizes, None, 1)
     lists = []
     for number in range(2):
-        parts = draw.quarters(number)
-        for side, own in enumerate((parts[:2], parts[2:])):
-            half = np.sort(np.concatenate(own))
+        for side, half in enumerate(draw.halves(number).samples(response)[:2]):
             seed = derive(1, FOREST, 4 * number + side)
             # in the halves of this table every column keeps its kind, so that a plain fit is the same
             assert X["few"].iloc[half].nunique() > 10
@@ -73,18 +72,22 @@ def test_returned_is_the_share_of_half_samples_whose_own_fit_has_the_rule(model,
 def test_halves_are_disjoint_and_stratified():
     y = np.repeat([0, 1], [90, 10])
     response = SirusClassifier()._read(np.zeros((100, 1)), y, None)[1]
-    parts = Resampling(response, None, 0).quarters(3)
-    assert sorted(np.concatenate(parts).tolist()) == list(range(100))
-    assert [int(y[own].sum()) for own in parts] in ([3, 3, 2, 2], [3, 2, 3, 2], [2, 3, 2, 3], [2, 2, 3, 3])
+    one, other, *quarters = Resampling(response.stratum_sizes, None, 0).halves(3).samples(response)
+    assert sorted([*one, *other]) == list(range(100))
+    assert set(quarters[0]) < set(one) and set(quarters[1]) < set(other) and [len(q) for q in quarters] == [25, 25]
+    assert sorted(int(y[own].sum()) for own in (one, other)) in ([4, 6], [5, 5])  # two or three in each quarter
 
 
 def test_groups_stay_in_one_half():
     groups = np.arange(60) // 3
     response = SirusRegressor()._read(np.zeros((60, 1)), np.arange(60.0), None)[1]
-    draw = Resampling(response, groups, 0)
-    for own in draw.quarters(0):
+    draw = Resampling(response.stratum_sizes, groups, 0)
+    for own in draw.halves(0).samples(response):
         assert not set(groups[own]) & set(groups[np.setdiff1d(np.arange(60), own)])
-    assert set(np.bincount(groups[draw.bootstrap(0)], minlength=20) % 3) == {0}
+    (drawn,) = draw.bootstrap(0).samples(response)
+    assert set(np.bincount(groups[drawn], minlength=20) % 3) == {0}
+    (plain,) = Resampling(response.stratum_sizes, None, 0).bootstrap(0).samples(response)
+    assert plain.tolist() == sorted(np.random.default_rng(derive(0, BOOTSTRAP, 0)).integers(0, 60, 60))
 
 
 def test_a_column_keeps_its_kind_in_samples_with_few_values(rows):
@@ -210,14 +213,92 @@ def test_a_list_of_a_slope_alone_is_learned_again_with_slopes():
     assert any(term.line_values for term in again.rules)
 
 
-def test_files_and_dask_say_what_memory_says(tmp_path):
+def of_parts(model, rows, monkeypatch, **options):
+    """The evidence of rows in files of a few rows each, none of which is read whole."""
+    monkeypatch.setattr("pysirus.engine.backends.streams.TABLE_SHARE", 1 << 60)
+    return model.evidence(rows, "y", **options)
+
+
+def make_files(frame, folder, n_files):
+    for k, rows in enumerate(np.array_split(np.arange(len(frame)), n_files)):
+        frame.iloc[rows].to_parquet(folder / f"{k:02}.parquet")
+    return folder
+
+
+def make_kind(kind, n=120):
+    """Rows of some kind, a group and a month for each, and an estimator that is fitted to them."""
+    draw = np.random.default_rng(2)
+    rows = pd.DataFrame(draw.normal(size=(n, 3)), columns=list("abc"))
+    rows["few"] = draw.integers(0, 12, n).astype(float)
+    rows["holes"] = np.where(draw.random(n) < 0.2, np.nan, draw.exponential(size=n))
+    rows["text"] = draw.choice(["red", "green", "blue"], n)
+    y = 2 * rows.a + (rows.b > 0) + (rows.text == "red") + 0.3 * draw.normal(size=n)
+    given = {"n_trees": 20, "random_state": 1}
+    tuned = {**given, "cv": 3, "n_repeats": 1, "max_rules": 4}
+    estimator, y = {
+        "list": (SirusRegressor(**given, n_rules=4), y),
+        "slopes": (SirusRegressor(**given, n_rules=1, n_stages=2, slopes=True), y),
+        "classes": (SirusClassifier(**given, n_rules=3), np.where(y > 1, "yes", "no")),
+        "four": (SirusClassifier(**given, n_rules=3), np.digitize(y, [-1, 0, 1])),
+        "counts": (SirusRegressor(**given, n_rules=3, loss="poisson"), draw.poisson(np.exp(0.4 * y)).astype(float)),
+        "tuned": (SirusRegressorCV(**tuned, n_stages="auto", slopes="auto"), y),
+    }[kind]
+    model = estimator.fit(rows, y)
+    return model, rows.assign(y=y, w=draw.integers(1, 4, n) / 2, g=np.arange(n) % 40, month=np.arange(n) // 30)
+
+
+@pytest.mark.filterwarnings("ignore:No rule of the full data")
+@pytest.mark.parametrize(
+    "kind, options",
+    [
+        ("list", {"groups": "g"}),
+        ("slopes", {"sample_weight": "w"}),
+        ("classes", {"how": "periods", "time": "month"}),
+        ("four", {}),
+        ("counts", {"how": "periods", "time": "month", "sample_weight": "w"}),
+        ("tuned", {}),
+    ],
+)
+def test_rows_in_parts_say_what_memory_says_to_the_bit(kind, options, tmp_path, monkeypatch):
+    monkeypatch.setattr("pysirus._use.evidence.LEAST", 2)  # intervals of outputs, weights and thresholds too
+    model, rows = make_kind(kind)
+    expected = model.evidence(rows, "y", n_resamples=4, **options)
+    found = of_parts(model, make_files(rows, tmp_path, 3), monkeypatch, n_resamples=4, **options)
+    assert found.to_dict() == expected.to_dict()
+    assert any(own.weight is not None for own in found.terms)
+    assert found.how == "halves" or all(own.value is not None for own in found.forward)
+
+
+def test_dask_says_what_memory_says(monkeypatch):
     dd = pytest.importorskip("dask.dataframe")
-    draw = np.random.default_rng(0)
-    rows = pd.DataFrame(draw.normal(size=(120, 3)), columns=list("abc")).assign(g=np.arange(120) % 40)
-    rows["y"] = rows.a + draw.normal(size=120)
-    model = SirusRegressor(n_rules=3, n_trees=30, random_state=0).fit(rows[["a", "b", "c"]], rows["y"])
-    for k in range(3):
-        rows.iloc[40 * k : 40 * k + 40].to_parquet(tmp_path / f"{k}.parquet")
-    told = model.evidence(rows[["a", "b", "c"]], rows["y"], n_resamples=4, groups=rows["g"]).to_dict()
-    for source in (rows, tmp_path, dd.from_pandas(rows, npartitions=2)):
-        assert model.evidence(source, "y", n_resamples=4, groups="g", n_jobs=2).to_dict() == told
+    model, rows = make_kind("list")
+    told = model.evidence(rows, "y", n_resamples=4, groups="g").to_dict()
+    source = dd.from_pandas(rows, npartitions=2)
+    assert model.evidence(source, "y", n_resamples=4, groups="g", n_jobs=2).to_dict() == told
+
+
+def test_what_is_learned_by_all_steps_again_is_read_into_memory(tmp_path):
+    model, rows = make_kind("list")
+    folder = make_files(rows, tmp_path, 2)
+    columns = rows.drop(columns=["w", "g", "month"])
+    told = model.evidence(columns, "y", n_resamples=4, retune=True).to_dict()
+    assert model.evidence(folder, "y", n_resamples=4, retune=True, memory=1 << 26).to_dict() == told
+
+
+def test_an_interrupt_ends_the_resamples_of_files_and_leaves_nothing(tmp_path, monkeypatch):
+    model, rows = make_kind("list")
+    (tmp_path / "rows").mkdir()
+    folder, scratch = make_files(rows, tmp_path / "rows", 2), tmp_path / "scratch"
+    scratch.mkdir()
+    passes = iter(range(30))
+
+    def interrupted(*args):
+        if next(passes) == 9:
+            raise KeyboardInterrupt
+        return find(*args)
+
+    find = NodeSums.__call__
+    monkeypatch.setattr(NodeSums, "__call__", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        of_parts(model, folder, monkeypatch, n_resamples=4, scratch=scratch)
+    assert list(scratch.iterdir()) == []

@@ -47,37 +47,48 @@ class Fitted:
 
 
 def fit(put_in_bins: PutInBins, plan: FitPlan, *, strict: bool = True) -> Fitted:
-    """Bins, forest, selection, outputs and weights, stages.
+    """Bins, forest, selection, outputs and weights, stages; then what readers and later rows need.
 
     A required rule that cannot be kept is an error where the fit is ``strict``, and is left out in a fold.
     """
+    with closing(put_in_bins(plan.settings)) as rows:
+        model, paths = learn_list(rows, plan, strict=strict)
+
+        # The model: its numbers as short as they part the same rows, and what later rows are compared with.
+        model = with_reference(with_short_thresholds(model, rows), rows)
+        return Fitted(model, paths, rows.binned.without_rows())
+
+
+def learn_list(rows: Training, plan: FitPlan, *, strict: bool = True) -> tuple[Model, Paths]:
+    """The model of rows in bins, its thresholds where the quantiles are, and the paths of its first forest."""
     weighing, family, settings = plan.weighing, plan.weighing.family, plan.settings
-    with closing(put_in_bins(settings)) as rows:
-        # Bins: cuts at the quantiles of each column, and what the user knows, on these rows.
-        training = with_required(rows, family.link, strict=strict, min_rows=plan.size.min_rows)
 
-        # Rule generation: the paths of a forest of shallow trees, and how often each occurs.
-        paths = grow_paths(training, settings, if_constant=family.if_constant, mean=family.mean_name)
+    # Bins: cuts at the quantiles of each column, and what the user knows, on these rows.
+    training = with_required(rows, family.link, strict=strict, min_rows=plan.size.min_rows)
 
-        # Rule selection and post-treatment: frequent paths that are no combinations of those before them.
-        selected = select_rules(training, paths, plan.size)
-        warn_if_none(selected.rules, training, paths, plan.size)
+    # Rule generation: the paths of a forest of shallow trees, and how often each occurs.
+    paths = grow_paths(training, settings, if_constant=family.if_constant, mean=family.mean_name)
 
-        # Rule aggregation: the means inside and outside of each rule, then weights that are not negative.
-        rules = with_outputs(selected.rules, selected.moments, training.response)
-        first = weighing.weigh(training, rules, selected.moments, [len(rules)])
+    # Rule selection and post-treatment: frequent paths that are no combinations of those before them.
+    selected = select_rules(training, paths, plan.size)
+    warn_if_none(selected.rules, training, paths, plan.size)
 
-        # Stages: the same on what the list leaves unexplained (docs/stages.md). One stage is the paper.
-        recipe, n_trees = settings.recipe(training.n_rows), paths.n_trees
-        if plan.as_tuned:
-            n_trees = min(stage_trees(training.n_rows, recipe), n_trees)
-        limits = StageLimits(plan.n_stages, plan.size, max(plan.max_rules, len(rules)), paths.n_trees, n_trees)
-        stages = add_stages(training, first, selected.span, weighing=weighing, recipe=recipe, limits=limits)
+    # Rule aggregation: the means inside and outside of each rule, then weights that are not negative.
+    rules = with_outputs(selected.rules, selected.moments, training.response)
+    first = weighing.weigh(training, rules, selected.moments, [len(rules)])
 
-        # The model: its numbers as short as they part the same rows.
-        weighted = weighing.describe(training, stages[-1])
-        model = weighing.model(training, weighted, 0, paths.n_trees + (len(stages) - 1) * n_trees)
-        model = with_short_thresholds(model, training)
+    # Stages: the same on what the list leaves unexplained (docs/stages.md). One stage is the paper.
+    recipe, n_trees = settings.recipe(training.n_rows), paths.n_trees
+    if plan.as_tuned:
+        n_trees = min(stage_trees(training.n_rows, recipe), n_trees)
+    limits = StageLimits(plan.n_stages, plan.size, max(plan.max_rules, len(rules)), paths.n_trees, n_trees)
+    stages = add_stages(training, first, selected.span, weighing=weighing, recipe=recipe, limits=limits)
 
-        # What later rows are compared with.
-        return Fitted(with_reference(model, training), paths, training.binned.without_rows())
+    weighted = weighing.describe(training, stages[-1])
+    return weighing.model(training, weighted, 0, paths.n_trees + (len(stages) - 1) * n_trees), paths
+
+
+def learn_sample(put_in_bins: PutInBins, plan: FitPlan) -> Model:
+    """The model of some of the rows, without what later rows are compared with."""
+    with closing(put_in_bins(plan.settings)) as rows:
+        return with_short_thresholds(learn_list(rows, plan, strict=False)[0], rows)

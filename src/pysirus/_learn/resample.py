@@ -29,7 +29,7 @@ from pysirus._runtime.console import cancellable_pool, show_folds
 Rows = NDArray[np.intp]
 Learn = Callable[[Table, Response, Settings], Model]  # some rows and how to learn from them in, their model out
 
-N_PARTS = 4  # of a table: two of them are a half, one a quarter that is disjoint from the other half
+AT_ONCE = 1 << 20  # draws with replacement
 DRAWS, BOOTSTRAP, FOREST = 101, 102, 103  # purposes of seeds, beside the numbers of repetitions
 
 
@@ -39,41 +39,61 @@ def continuous_columns(cuts: Sequence[Cuts]) -> frozenset[str]:
 
 
 @dataclass(frozen=True)
-class Resampling:
-    """How rows, or groups of them, are dealt into parts of about the same size."""
+class Draw:
+    """Samples that are drawn together: rows lie in blocks, and each sample takes the rows of some of them."""
 
-    response: Response
+    block: StratifiedFolds | NDArray[np.unsignedinteger[Any]]  # of each row
+    takes: tuple[tuple[int, ...], ...]  # [sample][block]: how often each of its rows is taken
+
+    def samples(self, response: Response) -> list[Rows]:
+        """The rows of each sample, of a table in memory."""
+        blocks = self.block.of_rows(response) if isinstance(self.block, StratifiedFolds) else self.block
+        return [np.repeat(np.arange(response.n_rows), np.array(own)[blocks]) for own in self.takes]
+
+
+@dataclass(frozen=True)
+class Resampling:
+    """How rows, or groups of them, are dealt into samples, by the size of their strata and a seed."""
+
+    sizes: tuple[int, ...]  # rows of each stratum
     groups: NDArray[Any] | None
     seed: int
 
-    def parts(self, number: int, n_parts: int) -> NDArray[np.unsignedinteger[Any]]:
-        """The part of each row, in a draw."""
+    def _blocks(self, number: int, n_blocks: int) -> StratifiedFolds | NDArray[np.unsignedinteger[Any]]:
+        """Blocks of about the same size."""
         seed = derive(self.seed, DRAWS, number)
         if self.groups is not None:
-            return fold_of_groups(self.groups, n_parts, seed)
-        if self.response.n_rows < 2 * n_parts:
-            raise DataError(f"Resamples need at least {2 * n_parts} rows, found {self.response.n_rows}.")
-        return StratifiedFolds(n_parts, seed, self.response.stratum_sizes).of_rows(self.response)
+            return fold_of_groups(self.groups, n_blocks, seed)
+        if sum(self.sizes) < 2 * n_blocks:
+            raise DataError(f"Resamples need at least {2 * n_blocks} rows, found {sum(self.sizes)}.")
+        return StratifiedFolds(n_blocks, seed, self.sizes)
 
-    def quarters(self, number: int) -> list[Rows]:
-        """Four disjoint samples of a quarter each."""
-        part = self.parts(number, N_PARTS)
-        return [np.flatnonzero(part == k) for k in range(N_PARTS)]
+    def halves(self, number: int) -> Draw:
+        """Two disjoint halves, and a quarter of each."""
+        return Draw(self._blocks(number, 4), ((1, 1, 0, 0), (0, 0, 1, 1), (1, 0, 0, 0), (0, 0, 1, 0)))
 
-    def folds(self, number: int, n_folds: int) -> list[Rows]:
+    def folds(self, number: int, n_folds: int) -> Draw:
         """The training rows of each fold."""
-        part = self.parts(number, n_folds)
-        return [np.flatnonzero(part != k) for k in range(n_folds)]
+        takes = (tuple(int(block != fold) for block in range(n_folds)) for fold in range(n_folds))
+        return Draw(self._blocks(number, n_folds), tuple(takes))
 
-    def bootstrap(self, number: int) -> Rows:
-        """As many rows as there are, with replacement; or groups."""
-        draw = np.random.default_rng(derive(self.seed, BOOTSTRAP, number))
-        n_rows = self.response.n_rows
-        if self.groups is None:
-            return np.sort(draw.integers(0, n_rows, n_rows))
-        names, place = np.unique(self.groups, return_inverse=True)
-        taken = np.bincount(draw.integers(0, len(names), len(names)), minlength=len(names))
-        return np.repeat(np.arange(n_rows), taken[place])
+    def bootstrap(self, number: int) -> Draw:
+        """As many rows as there are, with replacement; or groups. A block has the rows that are drawn equally often."""
+        draw, n_rows = np.random.default_rng(derive(self.seed, BOOTSTRAP, number)), sum(self.sizes)
+        names, place = (None, None) if self.groups is None else np.unique(self.groups, return_inverse=True)
+        n = n_rows if names is None else len(names)
+        taken = np.zeros(n, dtype=np.uint8)
+        for first in range(0, n, AT_ONCE):
+            some, often = np.unique(draw.integers(0, n, min(AT_ONCE, n - first)), return_counts=True)
+            taken[some] += often.astype(np.uint8)
+        return Draw(taken if place is None else taken[place], (tuple(range(int(taken.max()) + 1)),))
+
+
+def of_periods(period: NDArray[Any], n_periods: int) -> Draw:
+    """The rows of each period, then for each but the first the rows before it."""
+    own = (tuple(int(block == k) for block in range(n_periods)) for k in range(n_periods))
+    before = (tuple(int(block < k) for block in range(n_periods)) for k in range(1, n_periods))
+    return Draw(period.astype(np.uint8), (*own, *before))
 
 
 def fit_samples(
@@ -89,7 +109,7 @@ def fit_samples(
         seed = derive(settings.seed, FOREST, number)
         own = replace(settings, seed=seed, n_threads=1, verbose=0, stop=stop)
         rows = samples[number]
-        return _bare(learn(table.take(rows), response.take(rows), own))
+        return bare(learn(table.take(rows), response.take(rows), own))
 
     with (
         warnings.catch_warnings(),
@@ -104,6 +124,6 @@ def fit_samples(
         return [future.result() for future in futures]
 
 
-def _bare(model: Model) -> Model:
+def bare(model: Model) -> Model:
     """The model without what its weights came from."""
     return replace(model, moments=None, likelihood=None, tuning=None)

@@ -7,7 +7,7 @@ its rule stay what they were. A condition that is forbidden may be copied from s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from pysirus._bins.cuts import CutIdentity
@@ -25,35 +25,47 @@ CutPlace = tuple[int, CutIdentity]  # the number of a column, and a cut in it
 
 def with_short_thresholds(model: Model, training: Training) -> Model:
     """The model that was learned from some rows, with the shortest thresholds that part them as its cuts do."""
-    short = _short_thresholds(model.all_rules, training)
+    return with_brackets(model, training.brackets(threshold_places(model)))
+
+
+def threshold_places(model: Model) -> list[Threshold]:
+    """The numbers that conditions compare with, by column, whose neighbours among the rows are to be known."""
+    return [(index, number) for (index, _), number in _cuts_of(model.all_rules)[0].items()]
+
+
+def with_brackets(model: Model, brackets: Sequence[Bracket]) -> Model:
+    """The model with the shortest thresholds in the brackets of its places."""
+    short = _short_thresholds(model, brackets)
     model = replace(model, selected=_with_thresholds(model.selected, short))
     if model.tuning is None:
         return model
     return replace(model, tuning=replace(model.tuning, rules=_with_thresholds(model.tuning.rules, short)))
 
 
-def _short_thresholds(rules: Iterable[FittedTerm], training: Training) -> dict[CutPlace, float]:
-    """The threshold of each cut between numbers. A number that somebody gave stays as it is.
-
-    Two cuts in one bracket split the rows in the same way, and the same number for both would leave nothing between
-    them: they stay where they are.
-    """
+def _cuts_of(rules: Iterable[FittedTerm]) -> tuple[dict[CutPlace, float], dict[CutPlace, float]]:
+    """The numbers of cuts that were found, and of those that somebody gave."""
     found: dict[CutPlace, float] = {}
     given: dict[CutPlace, float] = {}
     for rule in rules:
         for condition in rule.conditions:
             (given if rule.given else found).update(_ends(condition))
-    places: list[Threshold] = [(index, number) for (index, _), number in found.items()]
-    brackets = training.brackets(places)
-    at = [(index, bracket) for (index, _), bracket in zip(places, brackets)]
+    return found, given
+
+
+def _short_thresholds(model: Model, brackets: Sequence[Bracket]) -> dict[CutPlace, float]:
+    """The threshold of each cut between numbers. A number that somebody gave stays as it is.
+
+    Two cuts in one bracket split the rows in the same way, and the same number for both would leave nothing between
+    them: they stay where they are.
+    """
+    found, given = _cuts_of(model.all_rules)
+    at = [(index, bracket) for (index, _), bracket in zip(found, brackets)]
     alone = {cut: bracket for cut, bracket, own in zip(found, brackets, at) if at.count(own) == 1}
-    short = {cut: _shortest(training, cut[0])(bracket, found[cut]) for cut, bracket in alone.items()}
+    short = {}
+    for cut, bracket in alone.items():
+        shortest = shortest_date_in if model.features[cut[0]].is_date else shortest_in
+        short[cut] = shortest(bracket, found[cut])
     return found | short | given
-
-
-def _shortest(training: Training, index: int) -> Callable[[Bracket, float], float]:
-    """What finds the shortest number of a column."""
-    return shortest_date_in if training.binned.cuts[index].column.is_date else shortest_in
 
 
 def _ends(condition: Condition) -> dict[CutPlace, float]:

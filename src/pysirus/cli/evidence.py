@@ -40,7 +40,7 @@ def evidence(
     Half of the rows are drawn, without replacement, a list is learned from them, again and again. RETURNED is the share
     of these lists that have the rule, NEARBY also counts rules whose cuts are one quantile away. Below the rules: how
     many of them a list from an independent sample of half the size would have, and the stability between folds,
-    bootstrap samples and disjoint halves.
+    bootstrap samples and disjoint halves. Parquet files, folders and patterns need not fit into memory.
 
     Example: [bold]pysirus evidence houses.json houses.csv[/bold]
 
@@ -48,7 +48,8 @@ def evidence(
     """
     from pysirus.cli._streams import print_json, print_text
 
-    with _training_rows(model, table, weights, {"time": periods, "groups": groups}) as (loaded, rows, columns):
+    roles = {"time": periods, "groups": groups}
+    with _training_rows(model, table, weights, roles, in_parts=True) as (loaded, rows, columns):
         loaded.verbose = int(sys.stderr.isatty() and not json)
         how = "halves" if periods is None else "periods"
         found = loaded.evidence(*rows, how=how, n_resamples=resamples, retune=retune, n_jobs=jobs, **columns)
@@ -95,13 +96,16 @@ def calibrate(
 
 @contextmanager
 def _training_rows(
-    path: Path, table: str, weights: str | None, roles: dict[str, str | None]
+    path: Path, table: str, weights: str | None, roles: dict[str, str | None], *, in_parts: bool = False
 ) -> Iterator[tuple[Any, tuple[Any, Any, Any], dict[str, Any]]]:
-    """A model, the features, targets and weights of its training table, and the columns that have other roles."""
+    """A model, the features, targets and weights of its training table, and the columns that have other roles.
+
+    Where they may be ``in_parts``, rows of files stay there, and columns are named.
+    """
     from pysirus._text.message import naming
-    from pysirus.cli._predict import Truth
+    from pysirus.cli._predict import Truth, is_parquet
     from pysirus.cli._show import model_of
-    from pysirus.cli._table import check_named, open_table
+    from pysirus.cli._table import check_named, is_files, open_table
     from pysirus.engine.backends.parquet import known_columns
     from pysirus.estimators.sirus import SirusBase
 
@@ -115,6 +119,11 @@ def _training_rows(
     text, numbers = truth.kinds(rules)
     given = {role: name for role, name in roles.items() if name is not None}
     with naming(target=truth.target, weights=truth.weights):
+        if in_parts and rules.named and (is_files(table) or (is_parquet(Path(table)) and Path(table).exists())):
+            target = truth.target if truth.event is None else (truth.target, truth.event)
+            others = {} if truth.exposure is None else {"exposure": truth.exposure}
+            yield loaded, (table, target, truth.weights), given | others
+            return
         rows = open_table(table, rules, labels=list(given.values()), text=text, known=known_columns(rules, numbers))
         y, sample_weight = truth.response(rows)
         columns = {role: check_named(rows, name, role) for role, name in given.items()}

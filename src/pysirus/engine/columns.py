@@ -91,7 +91,7 @@ def _numeric_cuts(
     """The cuts of the known values of a column, and the weight of their bins where it is known."""
     if not summary.known.rows:
         return ((), np.zeros(0)), np.zeros(1, dtype=np.int64)
-    if not summary.tally.exceeds(discrete_limit):
+    if not summary.exceeds(discrete_limit):
         cuts = value_cuts(summary.tally.values)
         return cuts, _bin_sizes(summary, cuts[1], np.zeros(len(cuts[1]), dtype=np.intp))
     targets = targets_of(summary, n_bins)
@@ -168,7 +168,7 @@ def warn_of_ids(summaries: Sequence[ColumnSummary]) -> None:
 
 
 FEW = 1 << 10  # distinct values of a column that any tally has room for
-MARGIN = 6 * (0.9 * 0.1) ** 0.5  # around a quantile of all rows, in sqrt(n q (1 - q)) of them
+MARGIN = 6  # around a quantile of all rows, in standard errors of where that of some of them is
 
 
 @dataclass(frozen=True)
@@ -242,7 +242,7 @@ def targets_of(summary: ColumnSummary, n_bins: int) -> Targets:
 
 def is_open(summary: ColumnSummary, discrete_limit: int) -> bool:
     """Whether the quantiles of a column are wanted and not known."""
-    return summary.kind == "numeric" and not summary.exact_windows() and summary.tally.exceeds(discrete_limit)
+    return summary.kind == "numeric" and not summary.exact_windows() and summary.exceeds(discrete_limit)
 
 
 def _disjoint(low: NDArray[Any], high: NDArray[Any]) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -346,22 +346,24 @@ def narrowed(summary: ColumnSummary, n_bins: int) -> ColumnSummary:
 # ------------------------------------------------------------------------------------------------ most of these rows
 
 
-def neighbourhoods(summaries: Sequence[ColumnSummary], n_bins: int, discrete_limit: int) -> ZoomPlan:
-    """Where the quantiles of most of the rows are, almost surely: around those of all of them.
+def neighbourhoods(
+    summaries: Sequence[ColumnSummary], n_bins: int, discrete_limit: int, share: float = 0.9
+) -> ZoomPlan:
+    """Where the quantiles of a share of the rows are, almost surely: around those of all of them.
 
-    Of a share f of n rows, drawn at random, n q f are below the quantile q of all, with a standard error of
-    sqrt(n q (1 - q) f (1 - f)). The margin is six of these for nine tenths of the rows, and twice as wide where rows
-    have weights, which add to it. Columns of few values are not in the plan.
+    The quantile q of a share f of n rows, drawn at random, is about sqrt(n q (1 - q) (1 - f) / f) rows from that of
+    all. The margin is six of these, and twice as wide where rows have weights, which add to it. Columns of few values
+    are not in the plan.
     """
     columns = []
     for i, summary in enumerate(summaries):
         tally, known = summary.tally, summary.known
         few = tally.exact and len(tally.values) <= FEW
-        if summary.kind != "numeric" or few or not tally.exceeds(discrete_limit):
+        if summary.kind != "numeric" or few or not summary.exceeds(discrete_limit):
             continue
         first, last, _ = quantile_targets(known.weight, known.virtual_rows, n_bins)
         q = np.arange(1, n_bins) / n_bins
-        width = MARGIN if known.weight == known.rows else 2 * MARGIN
+        width = MARGIN * ((1 - share) / share) ** 0.5 * (1 if known.weight == known.rows else 2)
         margin = np.ceil(width * np.sqrt(q * (1 - q) / known.rows) * known.weight).astype(np.int64)
         before = np.minimum.accumulate((first - margin)[::-1])[::-1]  # rising, also where few rows have wide margins
         low = tally.values[tally.brackets(np.maximum(before, 0))[0]]
@@ -382,5 +384,5 @@ def has_quantiles(summary: ColumnSummary, n_bins: int, discrete_limit: int) -> b
 
     There are too many values for a cut at each of them. Without known values there is nothing to look for.
     """
-    n_values = sum(len(window.tally.values) for window in summary.windows)
-    return not summary.known.rows or (n_values > discrete_limit and _find_targets(summary, n_bins) is not None)
+    many = sum(len(window.tally.values) for window in summary.windows) > summary.limit(discrete_limit)
+    return not summary.known.rows or (many and _find_targets(summary, n_bins) is not None)

@@ -73,6 +73,7 @@ class Given:
     scratch: str | os.PathLike[str] | None = None
     row_id: str | None = None
     words: Mapping[str, str] = field(default_factory=dict)  # of roles, where they are not those of ROLES
+    only: Sequence[str] | None = None  # the features, where not all columns without a role are
 
     @property
     def dropped(self) -> list[str]:
@@ -347,8 +348,20 @@ def _check_in_memory(given: Given) -> None:
             )
 
 
+def own_columns(X: Any, names: Sequence[str]) -> Any:
+    """The columns that a model was learned from; others, such as a month, are left out."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return X
+    absent = [name for name in names if name not in frame.columns]
+    if absent:
+        raise DataError(f"X lacks '{absent[0]}', a column that the model was learned from.")
+    return frame.select(list(names)).to_native()
+
+
 def _in_memory(given: Given, reader: Reader, marks: Marks | None = None) -> RowsInMemory:
     X, y, sample_weight, groups = given.split()
+    X = X if given.only is None else own_columns(X, given.only)
     table, response, target = reader.read_table(X, y, sample_weight)
     kept = which_count(y, sample_weight, need_target=reader.prepare)
     kept = np.ones(table.n_rows, dtype=bool) if kept is None else kept
@@ -438,6 +451,7 @@ def _in_batches(given: Given, paths: Any, quantiles: str, reader: Reader) -> Ite
         scratch=given.scratch,
         exposure=exposure,
         may_lack_target=reader.prepare,
+        only=given.only,
         **columns,
     )
     name = target if exposure is None else rate_name(target, exposure)

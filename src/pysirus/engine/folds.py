@@ -40,6 +40,8 @@ from pysirus.engine.summary import ColumnSummary, summary_of
 Key = TypeVar("Key", bound=Hashable)
 Answer = TypeVar("Answer")
 ScaleKey = tuple[Any, ...]
+NO_FOLD = 255  # the mark of a row that no fold on a grid holds out
+BEFORE = 254  # of a row that all folds on it learn from, where they look forward
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,59 @@ class Repetition:
     def held_out(self, first_row: int, response: Response) -> Iterator[tuple[int, NDArray[np.intp]]]:
         """Of the rows of a part those that each fold holds out, where there are any."""
         return ((block, rows) for block, rows in self.blocks(first_row, response) if block < self.n_folds)
+
+    def marks(self, blocks: NDArray[np.unsignedinteger[Any]], first: int, end: int) -> NDArray[np.uint8]:
+        """The blocks of rows in a byte each, for the folds from ``first`` to ``end``."""
+        own = np.where((blocks >= first) & (blocks < end), blocks - first, NO_FOLD)
+        if self.forward:
+            own = np.where((blocks < first) | (blocks == self.n_folds), BEFORE, own)
+        return own.astype(np.uint8)
+
+    def taken(self, fold: int, first: int) -> NDArray[np.uint8]:
+        """How often a fold learns from a row, by its mark."""
+        marks = np.arange(256)
+        learned = (marks < fold - first) | (marks == BEFORE) if self.forward else marks != fold - first
+        return np.asarray(learned, dtype=np.uint8)
+
+
+@dataclass(frozen=True)
+class Samples(Repetition):
+    """Samples that are drawn together, as if they were folds: each learns from the rows of some blocks."""
+
+    takes: tuple[tuple[int, ...], ...] = ()  # [sample][block]: how often each of its rows is taken
+
+    @property
+    def n_folds(self) -> int:
+        """Number of samples."""
+        return len(self.takes)
+
+    @property
+    def n_blocks(self) -> int:
+        """Number of blocks."""
+        return len(self.takes[0])
+
+    def learns(self, fold: int, block: int) -> bool:
+        """Whether a sample has rows of a block."""
+        return self.takes[fold][block] > 0
+
+    def sums(self, answers: Sequence[Any]) -> list[Any]:
+        """For each sample the sum of the answers of its blocks; None is no answer."""
+        return [sum_of_some(own for own, n in zip(answers, takes) if n) for takes in self.takes]
+
+    def blocks(self, first_row: int, response: Response) -> Iterator[tuple[int, NDArray[np.intp]]]:
+        """Of the rows of a part those of each block, as often as they are taken, which is the same in all samples."""
+        for block, rows in super().blocks(first_row, response):
+            yield block, np.repeat(rows, max(1, *(takes[block] for takes in self.takes), 1))
+
+    def marks(self, blocks: NDArray[np.unsignedinteger[Any]], first: int, end: int) -> NDArray[np.uint8]:
+        """The blocks of rows."""
+        return blocks.astype(np.uint8)
+
+    def taken(self, fold: int, first: int) -> NDArray[np.uint8]:
+        """How often a sample has a row, by its block."""
+        found = np.zeros(256, dtype=np.uint8)
+        found[: self.n_blocks] = self.takes[fold]
+        return found
 
 
 def sums_without(answers: Sequence[Any]) -> list[Any]:
@@ -265,12 +320,12 @@ def draw_repetitions(
     if not parts.rows.grouped:
         check_enough(n_folds, stats.n_rows)
         return None, drawn
-    groups = _beside(parts, GroupQuery(parts.read))
+    groups = beside(parts, GroupQuery(parts.read))
     grouped = (replace(own, by_group=fold_of_groups(groups, n_folds, own.deal.seed)) for own in drawn)
     return None, chain([next(grouped)], grouped)  # whether there are enough groups is said before anything is grown
 
 
-def _beside(parts: PartRows, query: GroupQuery) -> NDArray[Any]:
+def beside(parts: PartRows, query: GroupQuery) -> NDArray[Any]:
     """The groups, or times, of all rows."""
     found = parts.detector(parts.rows.map_reduce_response(query)).by_key
     return np.concatenate([found[part] for part in sorted(found)])
@@ -278,7 +333,7 @@ def _beside(parts: PartRows, query: GroupQuery) -> NDArray[Any]:
 
 def _forward(n_repeats: int, parts: PartRows, seed: int) -> tuple[Periods, Iterator[Repetition]]:
     """Folds that learn from the rows before each period, the same in every repetition."""
-    folds = forward_folds(read_times(_beside(parts, GroupQuery(parts.read, of_times=True))))
+    folds = forward_folds(read_times(beside(parts, GroupQuery(parts.read, of_times=True))))
     ranks = {sum(own): own for own in parts.stats.ranks.values()}
     deal = StratifiedFolds(folds.n_folds, seed, parts.stats.sizes)
     return folds.periods, repeat(Repetition(deal, ranks, folds.fold, forward=True), n_repeats)
@@ -307,6 +362,7 @@ class FoldSummaries:
     folds: Repetition
     scales: tuple[Scale, ...]
     labels: frozenset[int]
+    continuous: frozenset[str] = frozenset()  # columns with cuts at quantiles, however few values some rows have
 
     def find(self, budget: int, plan: ZoomPlan, limits: Mapping[str, int]) -> list[tuple[ColumnSummary, ...]]:
         """One pass over the columns; another one where the quantiles of a fold are not where the plan looks."""
@@ -316,7 +372,7 @@ class FoldSummaries:
         columns, missed = [], set()
         for i in range(len(self.parts.detector.names)):
             keys = [query.scale_key(fold, i) for fold in range(self.folds.n_folds)]
-            summaries = self._without_each(keys, found, (i,))
+            summaries = [self._of_kind(own) for own in self._without_each(keys, found, (i,))]
             if i not in planned:
                 columns.append(summaries)
             elif all(has_quantiles(own, **limits) for own in summaries):
@@ -324,6 +380,9 @@ class FoldSummaries:
             else:
                 missed.add(i)
         return self.find(budget, plan.without(missed), limits) if missed else list(zip(*columns))
+
+    def _of_kind(self, summary: ColumnSummary) -> ColumnSummary:
+        return replace(summary, continuous=True) if summary.name in self.continuous else summary
 
     def zoom(
         self, summaries: Sequence[tuple[ColumnSummary, ...]], limits: Mapping[str, int]

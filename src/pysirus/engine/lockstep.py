@@ -131,10 +131,11 @@ def run_lockstep(
     learners: Sequence[Callable[[ShardDataset], Result]],
     n_threads: int = 1,
     progress: Callable[[str], AbstractContextManager[Tell]] | None = None,
+    doing: tuple[str, str] = ("tuning", "fold"),
 ) -> list[Result]:
     """Run learners on the same shards, and ask what they ask in as few passes as the longest of them takes.
 
-    A shard answers ``n_threads`` learners at a time; ``progress`` shows each pass.
+    A shard answers ``n_threads`` learners at a time; ``progress`` shows each pass, and what it is for.
     """
     events: SimpleQueue[Any] = SimpleQueue()
     clients = [_Client(i, events) for i in range(len(learners))]
@@ -149,7 +150,7 @@ def run_lockstep(
     try:
         for thread in threads:
             thread.start()
-        return _serve(partial(_ask, shards, n_threads, progress), clients, events)
+        return _serve(partial(_ask, shards, n_threads, progress, doing), clients, events)
     except BaseException:
         for client in clients:
             client.replies.put(Cancelled())
@@ -164,6 +165,7 @@ def _ask(
     shards: ShardDataset,
     n_threads: int,
     progress: Callable[[str], AbstractContextManager[Tell]] | None,
+    doing: tuple[str, str],
     queries: tuple[Callable[[Shard], Any], ...],
 ) -> _Results:
     """One pass."""
@@ -171,8 +173,11 @@ def _ask(
     if progress is None:
         each = shards.map_reduce(_QueryBatch(queries, n_threads))
     else:
-        folds = "1 fold" if len(queries) == 1 else f"{len(queries)} folds"
-        with progress(f"tuning, {folds}") as tell, _watched(tell) as name:
+        what, each_is = doing
+        with (
+            progress(f"{what}, {len(queries)} {each_is}{'s' if len(queries) > 1 else ''}") as tell,
+            _watched(tell) as name,
+        ):
             each = shards.map_reduce(_QueryBatch(queries, n_threads, name))
     return each
 

@@ -255,6 +255,7 @@ class ColumnSummary:
     free_text: bool = False  # whether the labels are text that nobody called labels
     is_date: bool = False  # whether the numbers are moments
     numbering: Numbering | None = None  # of whole numbers
+    continuous: bool = False  # whether cuts are at quantiles, however few values there are
 
     def __add__(self, other: ColumnSummary) -> ColumnSummary:
         kind, order = _common_kind(self, other)
@@ -270,6 +271,14 @@ class ColumnSummary:
             numbering=_both(self.numbering, other.numbering),
         )
         return merged if kind == "numeric" else _with_merged_levels(merged, self, other)
+
+    def limit(self, discrete_limit: int) -> int:
+        """How many values it may have that are cuts themselves."""
+        return 0 if self.continuous else discrete_limit
+
+    def exceeds(self, discrete_limit: int) -> bool:
+        """Whether its cuts are at quantiles."""
+        return self.tally.exceeds(self.limit(discrete_limit))
 
     def exact_windows(self) -> bool:
         """Whether the quantiles are known."""

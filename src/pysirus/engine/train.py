@@ -290,8 +290,10 @@ def ask_lines(shards: ShardDataset, scheme: BinningScheme) -> dict[int, ColumnLi
     return lines_of(scheme.cuts, scheme.grids, shards.map_reduce(LineQuery(scheme.binned)))
 
 
-def bin_parts(parts: PartRows, target: str, options: EngineOptions, settings: Settings) -> ShardTraining:
-    """Find the cuts of every column, and put every row into its bins."""
+def bin_parts(
+    parts: PartRows, target: str, options: EngineOptions, settings: Settings, *, share: float = 0.9
+) -> ShardTraining:
+    """Find the cuts of every column, and put every row into its bins; ``share`` is that of the rows of a fold."""
     rows, detector, read, limits = parts.rows, parts.detector, parts.read, limits_of(settings)
     columns = detector(rows.map_reduce(ColumnQuery(read, options.tally)))
     check_columns(columns.summaries)
@@ -327,7 +329,7 @@ def bin_parts(parts: PartRows, target: str, options: EngineOptions, settings: Se
             quantile_error=quantile_error(summaries, **limits),
             sum_bytes=options.sum_bytes,
             ask_table=ask_table,
-            near=neighbourhoods(summaries, **limits) if options.exact else ZoomPlan(()),
+            near=neighbourhoods(summaries, **limits, share=share) if options.exact else ZoomPlan(()),
             constraints=scheme.constraints,
             columns=None if read.recipe is None else read.recipe.of_features(detector.names),
             required=scheme.required,

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +20,7 @@ from pysirus._data.column import MISSING, Column
 from pysirus._data.table import Feature, as_feature, recode_table
 from pysirus._families.responses import Response
 from pysirus._learn.constraints import with_required
-from pysirus._learn.grow import candidates_of, features_of
+from pysirus._learn.grow import Settings, candidates_of, features_of
 from pysirus._learn.tuning.folds import (
     FoldLists,
     FoldResult,
@@ -36,26 +37,27 @@ from pysirus._parameters import ParameterError
 from pysirus._runtime.console import show_rows
 from pysirus._runtime.sums import Scale
 from pysirus._text.message import Parameter
-from pysirus.engine.folds import Answers, FoldQuery, FoldSummaries, Repetition, fold_stats
+from pysirus.engine.folds import BEFORE, Answers, FoldQuery, FoldSummaries, Repetition, fold_stats
 from pysirus.engine.lockstep import run_lockstep
 from pysirus.engine.parts import EngineOptions, Fingerprinted, Part, ShardDataset
 from pysirus.engine.read import PartRows, ResponseStats
 from pysirus.engine.shard import MappedShards, Shard, SizeQuery, ask_first
 from pysirus.engine.train import BinningScheme, Encoder, ShardTraining, ask_lines, in_order, limits_of, scheme_of
 
+Answer = TypeVar("Answer")
+
 
 @dataclass(frozen=True)
 class FoldRows:
     """A view: of a shard on the grid the rows that a fold learns from, in its own bins, numbered among themselves."""
 
-    fold: int  # among those on the grid
-    forward: bool
+    taken: NDArray[np.uint8]  # how often the fold takes a row, by its mark
     scale: Scale  # of these rows
     first_rows: Mapping[int, int]  # by number of the first row of the shard
     reading: GridReading
 
     def __call__(self, shard: Shard) -> Shard | None:
-        rows = learned_rows(shard.bins[-1], self.fold, self.forward)
+        rows = taken_rows(shard.bins[-1], self.taken)
         if not len(rows):
             return None
         response = replace(shard.response.take(rows), part_of=self.scale)
@@ -93,42 +95,47 @@ def fit_folds_of_parts(
     n_trees: int,
 ) -> Iterator[Repeated]:
     """The folds of one repetition after the other, once all rows are in bins."""
-    tuning = FoldTuning(parts.named(), whole, plan, options)
+    tuning = FoldTuning(FoldsOfParts(parts.named(), whole, plan.settings, options), plan)
     return (tuning.repeat(number, folds, n_trees) for number, folds in enumerate(repetitions))
 
 
 @dataclass(frozen=True)
-class FoldTuning:
-    """Fits the folds of rows in parts."""
+class FoldsOfParts:
+    """Learns from each of some folds of rows in parts, in as few passes as the longest of them takes."""
 
     parts: PartRows  # whose columns have names by now
     whole: ShardTraining
-    plan: TuningPlan
+    settings: Settings
     options: EngineOptions
 
-    def repeat(self, number: int, folds: Repetition, n_trees: int) -> Repeated:
-        """All folds of a repetition."""
+    def learn(
+        self,
+        folds: Repetition,
+        seeds: Sequence[int],
+        learn: Callable[[ShardTraining, Settings], Answer],
+        doing: tuple[str, str] = ("tuning", "fold"),
+    ) -> list[Answer]:
+        """What each fold makes of the rows that it learns from, in its own bins."""
         extents = fold_stats(self.parts, folds)
         scales = tuple(stats.scale_of_some() for stats in extents)
         schemes = self._schemes(folds, scales)
-        learned: list[Learned] = []
+        learned: list[Answer] = []
         for first, end, grid in groups_on_grids(self.whole.binned.cuts, schemes):
             learners = []
             for fold in range(first, end):
                 first_rows = _renumbered(self.parts.stats, extents[fold])
-                rows = FoldRows(
-                    fold - first, folds.forward, scales[fold], first_rows, GridReading.of(grid, schemes[fold])
-                )
-                seed = derive(self.plan.settings.seed, number, fold)
-                learners.append(partial(self._learn, rows, schemes[fold], seed, n_trees, end - first))
-            learned += self._on_grid(GridFolds(folds, first, end), grid, learners)
-        return folds, self._judged(folds, learned)
+                reading = GridReading.of(grid, schemes[fold])
+                rows = FoldRows(folds.taken(fold, first), scales[fold], first_rows, reading)
+                settings = replace(self.settings, seed=seeds[fold])
+                learners.append(partial(self._learn, rows, schemes[fold], settings, end - first, learn))
+            learned += self._on_grid(GridFolds(folds, first, end), grid, learners, doing)
+        return learned
 
     def _schemes(self, folds: Repetition, scales: tuple[Scale, ...]) -> list[BinningScheme]:
         """The cuts of every fold."""
-        whole, settings, classes = self.whole.binned.cuts, self.plan.settings, self.parts.labels
+        whole, settings, classes = self.whole.binned.cuts, self.settings, self.parts.labels
         labels = frozenset(i for i, own in enumerate(whole) if not own.column.is_numeric)
-        search, limits = FoldSummaries(self.parts, folds, scales, labels), limits_of(settings)
+        search, limits = FoldSummaries(self.parts, folds, scales, labels, settings.continuous), limits_of(settings)
         every = []
         for found in search.find(self.options.tally_of_fold(folds.n_folds), self.whole.near, limits):
             # a fold without known values in a column has the kind of the others
@@ -144,8 +151,12 @@ class FoldTuning:
         return {i: (own.lower, own.upper) for i, own in self.whole.binned.grids.items()}
 
     def _on_grid(
-        self, folds: GridFolds, grid: tuple[Cuts, ...], learners: Sequence[Callable[[ShardDataset], Learned]]
-    ) -> list[Learned]:
+        self,
+        folds: GridFolds,
+        grid: tuple[Cuts, ...],
+        learners: Sequence[Callable[[ShardDataset], Answer]],
+        doing: tuple[str, str],
+    ) -> list[Answer]:
         """Put all rows into the bins of a grid, and let the folds learn from them."""
         parts = self.parts
         numbers = grids_of(self._ends, len(grid))
@@ -153,19 +164,24 @@ class FoldTuning:
         shards = parts.rows.encode(encoder)
         try:
             steady, _ = ask_first(shards, parts.detector, _nothing)
-            progress = partial(show_rows, parts.stats.n_rows) if self.plan.settings.verbose else None
-            return run_lockstep(steady, learners, self.plan.settings.n_threads, progress)
+            progress = partial(show_rows, parts.stats.n_rows) if self.settings.verbose else None
+            return run_lockstep(steady, learners, self.settings.n_threads, progress, doing)
         finally:
             shards.close()
 
     def _learn(
-        self, rows: FoldRows, scheme: BinningScheme, seed: int, n_trees: int, n_together: int, shards: ShardDataset
-    ) -> Learned:
-        """Forest, list, weights and corrections of a fold."""
-        plan, own = self.plan, MappedShards(shards, rows)
+        self,
+        rows: FoldRows,
+        scheme: BinningScheme,
+        settings: Settings,
+        n_together: int,
+        learn: Callable[[ShardTraining, Settings], Answer],
+        shards: ShardDataset,
+    ) -> Answer:
+        """What a fold makes of its rows, by asking all shards."""
+        own = MappedShards(shards, rows)
         if any(cuts.shares is None for cuts in scheme.cuts):  # near quantiles: only counting the rows can tell
             scheme = scheme.with_sizes(own.map_reduce(SizeQuery([c.n_bins for c in scheme.cuts])).sizes)
-        settings = replace(plan.settings, seed=seed)
         training = ShardTraining(
             scheme.binned,
             replace(self.parts.read.reading.no_rows(), part_of=rows.scale),
@@ -182,13 +198,33 @@ class FoldTuning:
             lines=ask_lines(own, scheme),
             may_slope=candidates_of(scheme.binned, settings),
         )
-        required = with_required(training, plan.weighing.family.link, strict=False)
-        recipe = settings.recipe(required.n_rows)
-        return learn_fold(required, replace(plan, settings=settings), recipe, n_trees).bare(), training.features
+        return learn(training, settings)
+
+
+@dataclass(frozen=True)
+class FoldTuning:
+    """Fits the folds of rows in parts."""
+
+    folds: FoldsOfParts
+    plan: TuningPlan
+
+    def repeat(self, number: int, folds: Repetition, n_trees: int) -> Repeated:
+        """All folds of a repetition."""
+        plan, seed = self.plan, self.plan.settings.seed
+
+        def learn(training: ShardTraining, settings: Settings) -> Learned:
+            """Forest, list, weights and corrections of a fold."""
+            required = with_required(training, plan.weighing.family.link, strict=False)
+            recipe = settings.recipe(required.n_rows)
+            lists = learn_fold(required, replace(plan, settings=settings), recipe, n_trees)
+            return lists.bare(), training.features
+
+        seeds = [derive(seed, number, fold) for fold in range(folds.n_folds)]
+        return folds, self._judged(folds, self.folds.learn(folds, seeds, learn))
 
     def _judged(self, folds: Repetition, learned: Sequence[Learned]) -> list[FoldResult]:
         """Ask held-out rows, where they lie, what they say of the lists."""
-        parts = self.parts
+        parts = self.folds.parts
         query = HeldOutQuery(parts.read, folds, parts.stats.first_rows, tuple(learned), self.plan.weighing)
         said = parts.detector(parts.rows.map_reduce(query)).by_key
         return [fold_result(lists, features, said[fold]) for fold, (lists, features) in enumerate(learned)]
@@ -214,8 +250,6 @@ def _renumbered(whole: ResponseStats, fold: ResponseStats) -> dict[int, int]:
 
 
 MAX_BINS = 256
-NO_FOLD = 255  # of a row that no fold on this grid holds out
-BEFORE = 254  # of a row that all folds on it learn from, where they look forward
 Table = NDArray[np.uint8]  # [256]: what becomes of each bin of a column of the grid
 
 
@@ -284,24 +318,21 @@ class GridReading:
 
 @dataclass(frozen=True)
 class GridFolds:
-    """Which of the folds on a grid holds out each row of a part, in a byte."""
+    """Which of the folds on a grid holds out each row of a part, or learns from it, in a byte."""
 
     folds: Repetition
     first: int
     end: int
 
     def __call__(self, first_row: int, response: Response) -> NDArray[np.uint8]:
-        folds = self.folds.of_rows(first_row, response)
-        here = (folds >= self.first) & (folds < self.end)
-        own = np.where(here, folds - self.first, NO_FOLD)
-        if self.folds.forward:
-            own = np.where((folds < self.first) | (folds == self.folds.n_folds), BEFORE, own)
-        return own.astype(np.uint8)
+        return self.folds.marks(self.folds.of_rows(first_row, response), self.first, self.end)
 
 
-def learned_rows(marks: NDArray[np.uint8], fold: int, forward: bool) -> NDArray[np.intp]:
-    """The rows that a fold on a grid learns from, by their marks."""
-    return np.flatnonzero((marks < fold) | (marks == BEFORE) if forward else marks != fold)
+def taken_rows(marks: NDArray[np.uint8], taken: NDArray[np.uint8]) -> NDArray[np.intp]:
+    """The rows that a fold on a grid learns from, by how often it takes those of each mark."""
+    often = taken[marks]
+    rows = np.flatnonzero(often)
+    return np.repeat(rows, often[rows]) if taken.max() > 1 else rows
 
 
 def groups_on_grids(whole: Sequence[Cuts], folds: Sequence[BinningScheme]) -> list[tuple[int, int, tuple[Cuts, ...]]]:

@@ -15,9 +15,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
+from pysirus._bins.cuts import Grids
 from pysirus._data.table import Table, recode_table
 from pysirus._families.responses import Response
-from pysirus._learn.fit import FitPlan, Fitted, fit
+from pysirus._learn.fit import FitPlan, Fitted, fit, learn_sample
 from pysirus._learn.grow import Limits, Settings, bin_rows
 from pysirus._learn.stages import LEAST_ROWS, stage_trees
 from pysirus._learn.tuning.folds import PER_STAGE, TuningPlan, draw_folds
@@ -135,11 +136,15 @@ class FixedSizeSirus(SirusBase, ListSize):
             self.model_ = replace(self.model_, facts=replace(self.model_.facts, out_of_fold=found.to_facts()))
         return found
 
-    def _learn_again(self, table: Table, response: Response, settings: Settings, *, retune: bool) -> Model:
+    def _plan_again(self, settings: Settings, *, retune: bool = False) -> FitPlan:
         plan = self._plan(settings)
-        if plan.n_stages is None and not retune:
-            plan = replace(plan, n_stages=self.model_.facts.n_stages)
-        return fit(partial(bin_rows, table, response, self.model_.target), plan, strict=False).model
+        return replace(plan, n_stages=self.model_.facts.n_stages) if plan.n_stages is None and not retune else plan
+
+    def _learn_again(
+        self, table: Table, response: Response, settings: Settings, *, retune: bool, grids: Grids | None = None
+    ) -> Model:
+        put_in_bins = partial(bin_rows, table, response, self.model_.target, grids=grids)
+        return learn_sample(put_in_bins, self._plan_again(settings, retune=retune))
 
     def _settings(self) -> Settings:
         settings = super()._settings()
@@ -266,21 +271,26 @@ class TunedSirus(SirusBase, Folds):
             raise ParameterError(f"{Parameter('keep_folds')} is not for times to an event: they have no intervals.")
         return self
 
-    def _learn_again(self, table: Table, response: Response, settings: Settings, *, retune: bool) -> Model:
-        model = self.model_
-        if retune:
-            if not isinstance(self.cv, Integral):
-                raise ParameterError(f"{Parameter('retune')} needs {Parameter('cv')} to be a number of folds.")
-            rows = RowsInMemory(table, response, model.target, np.ones(table.n_rows, dtype=bool))
-            return self._tune(rows, rows.draw_folds(self.cv, self._most_repeats, settings.seed)[1], settings).model
-        plan, n_stages = self._plan(settings), model.facts.n_stages or 1
+    def _learn_again(
+        self, table: Table, response: Response, settings: Settings, *, retune: bool, grids: Grids | None = None
+    ) -> Model:
+        if not retune:
+            put_in_bins = partial(bin_rows, table, response, self.model_.target, grids=grids)
+            return learn_sample(put_in_bins, self._plan_again(settings))
+        if not isinstance(self.cv, Integral):
+            raise ParameterError(f"{Parameter('retune')} needs {Parameter('cv')} to be a number of folds.")
+        rows = RowsInMemory(table, response, self.model_.target, np.ones(table.n_rows, dtype=bool))
+        return self._tune(rows, rows.draw_folds(self.cv, self._most_repeats, settings.seed)[1], settings).model
+
+    def _plan_again(self, settings: Settings, *, retune: bool = False) -> FitPlan:
+        model, plan = self.model_, self._plan(settings)
+        n_stages = model.facts.n_stages or 1
         slopes = settings.slopes and any(term.line_values for term in model.selected)
         size = plan.each(PER_STAGE, staged=True)
         if n_stages == 1 and not slopes:
             size = replace(plan.each(2 * self.max_rules, staged=False), p0=model.facts.p0)
         settings = replace(settings, slopes=slopes)
-        again = FitPlan(plan.weighing, settings, size, 2 * self.max_rules, n_stages, as_tuned=True)
-        return fit(partial(bin_rows, table, response, model.target), again, strict=False).model
+        return FitPlan(plan.weighing, settings, size, 2 * self.max_rules, n_stages, as_tuned=True)
 
     def _trees_of_forest(self, n_trees: int, n_stages: int) -> int:
         n_rows = self.model_.facts.n_rows or 0

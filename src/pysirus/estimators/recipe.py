@@ -27,8 +27,7 @@ from pysirus._use.edit import Note, adding, with_reasons, with_rules, without
 from pysirus._use.monitor import reference_from
 from pysirus._use.refit import Refit, compare_refit
 from pysirus._use.score import Rows
-from pysirus.engine.door import Given
-from pysirus.estimators.evidence import own_columns
+from pysirus.engine.door import Given, own_columns
 
 if TYPE_CHECKING:
     from pysirus.estimators.actions import Decisions
@@ -76,7 +75,7 @@ def refit(
     old, estimator = fitted._as_model(), fresh_estimator(fitted)
     given = {name: value for name, value in options.items() if value is not None}
     features, target, weights, groups = Given(X, y, sample_weight, **given).split()
-    features = own_columns(features, old)
+    features = own_columns(features, old.columns) if old.named else features
     folds = {"groups": groups} if groups is not None and estimator._is_tuned else {}
     estimator.fit(features, target, weights, **folds)
     with rows_that_count(features, target, weights, need_target=True) as rows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,7 +12,7 @@ import numpy as np
 from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
-from pysirus._bins.cuts import Cuts
+from pysirus._bins.cuts import Cuts, Grids
 from pysirus._bins.numeric import may_slope
 from pysirus._data.column import DataError
 from pysirus._data.frame import merge_errors, rows_that_count, which_count
@@ -21,7 +22,7 @@ from pysirus._families.read import target_name
 from pysirus._families.responses import Response
 from pysirus._forest.gpu_platform import Work, choose_device
 from pysirus._learn.constraints import ConstraintParams
-from pysirus._learn.fit import Fitted
+from pysirus._learn.fit import FitPlan, Fitted
 from pysirus._learn.grow import Settings
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError, to_share
@@ -31,7 +32,7 @@ from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import rules_of
 from pysirus._terms.stability import Universe, universe_of
 from pysirus._text.message import Parameter, setting
-from pysirus.engine.door import Given, InBatches, Reader, TrainingRows, as_dataset
+from pysirus.engine.door import MEMORY, Given, InBatches, Reader, TrainingRows, as_dataset
 from pysirus.estimators.base import RuleEstimator
 
 if TYPE_CHECKING:
@@ -219,14 +220,18 @@ class SirusBase(RuleEstimator, Running, Growing, Constraining):
         groups: Any = None,
         retune: bool = False,
         n_jobs: int | None = None,
+        exposure: Any = None,
+        memory: int = MEMORY,
+        scratch: str | os.PathLike[str] | None = None,
+        row_id: str | None = None,
     ) -> Evidence:
         """How sure the list is: which of its terms return in lists from resamples of the rows.
 
         Parameters
         ----------
         X, y, sample_weight
-            The training rows, as in ``fit``: tables, or files, queries, Dask and Spark, which are read into memory.
-            The target, weights and groups may be names of columns.
+            The training rows, as in ``fit``: tables, or files, queries, Dask and Spark, where they stay. The target,
+            weights and groups may be names of columns. The answer does not depend on where the rows lie.
         how : {"halves", "periods"}, default="halves"
             Samples of half of the rows, without replacement, in disjoint pairs; or a sample for each period of time.
         n_resamples : int, default=100
@@ -238,10 +243,12 @@ class SirusBase(RuleEstimator, Running, Growing, Constraining):
         groups : array of shape (n_rows,), optional
             Rows of the same group stay in the same half.
         retune : bool, default=False
-            Whether to tune the size again in every resample. Otherwise p0 (or the number of rules) and the number of
-            stages are those of the list.
+            Whether to tune the size again in every resample, for which all rows are read into memory. Otherwise p0 (or
+            the number of rules) and the number of stages are those of the list.
         n_jobs : int, optional
             Threads; by default those of the estimator. The answer does not depend on them.
+        exposure, memory, scratch, row_id
+            As in ``fit``.
 
         Returns
         -------
@@ -258,10 +265,10 @@ class SirusBase(RuleEstimator, Running, Growing, Constraining):
         >>> 0 <= found.expected_return.value <= 1
         True
         """
-        from pysirus.estimators.evidence import gather
+        from pysirus.estimators.evidence import Question, gather
 
-        options: dict[str, Any] = {"time": time, "groups": groups, "retune": retune, "n_jobs": n_jobs}
-        return gather(self, X, y, sample_weight, how=how, n_resamples=n_resamples, **options)
+        given = Given(X, y, sample_weight, groups, exposure, (), memory, scratch, row_id)
+        return gather(self, given, Question(how, n_resamples, retune), time=time, n_jobs=n_jobs)
 
     def _settings_again(self, n_threads: int) -> Settings:
         """How the list was learned, with its seed and its number of trees."""
@@ -275,8 +282,14 @@ class SirusBase(RuleEstimator, Running, Growing, Constraining):
         return n_trees // n_stages
 
     @abstractmethod
-    def _learn_again(self, table: Table, response: Response, settings: Settings, *, retune: bool) -> Model:
+    def _learn_again(
+        self, table: Table, response: Response, settings: Settings, *, retune: bool, grids: Grids | None = None
+    ) -> Model:
         """The model of some rows: of a list like this one or, to ``retune``, by all steps of the estimator."""
+
+    @abstractmethod
+    def _plan_again(self, settings: Settings) -> FitPlan:
+        """How a list like this one is learned from other rows."""
 
     @property
     def candidates_(self) -> RuleSet:

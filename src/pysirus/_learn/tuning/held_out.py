@@ -169,7 +169,7 @@ class Judgement:
         found = []
         for fold, (period, n_before) in enumerate(zip(periods.names, periods.n_before)):
             own = [self.by_fold[repeat, fold] for repeat in range(len(self.tallies))]
-            found.append(_forward(period, n_before, own[0][0], [tally.metrics() for _, tally in own], family))
+            found.append(forward_metric(period, n_before, own[0][0], [tally.metrics() for _, tally in own], family))
         return tuple(found)
 
     def held_out(self, n_rules: int, n_folds: int) -> HeldOut:
@@ -213,13 +213,8 @@ def judge(
     return Judgement(tuple(tallies), family.gain_of(rows), apart)
 
 
-def forward_metric(period: str, n_before: int, predicted: Sequence[Predicted], family: Family) -> Forward:
+def forward_metric(period: str, n_before: int, n_rows: int, every: Sequence[Metrics], family: Family) -> Forward:
     """How well the rows of a period were predicted, once or several times, by what was learned before it."""
-    every = [family.score_metrics(rows) for rows in predicted]
-    return _forward(period, n_before, len(predicted[0].truth), every, family)
-
-
-def _forward(period: str, n_before: int, n_rows: int, every: Sequence[Metrics], family: Family) -> Forward:
     name = family.score_metric
     pairs = [pair for metrics in every if (pair := metrics.get(name)) is not None]
     found = _average(pairs) if pairs else (None, None)

@@ -69,6 +69,7 @@ class FileRows:
         groups: str | None = None,
         exposure: str | None = None,
         may_lack_target: bool = False,
+        only: Sequence[str] | None = None,
     ) -> None:
         self._may_lack_target, self._without_target = may_lack_target, dict[int, int]()  # by part
         self._files = scan_files(files, labels=labels)
@@ -83,6 +84,10 @@ class FileRows:
         if exposure is not None:
             check_name(schema.names, exposure, "exposure")
         anywhere = dict.fromkeys(name for file in self._files for name in file.schema.names)
+        if only is not None:  # the features, of which none may be absent
+            for name in only:
+                check_name(schema.names, name, "feature")
+            drop = [name for name in anywhere if name not in {*only, target, weights, groups, exposure}]
         for name in drop:
             check_name(list(anywhere), name, f"parameter {Parameter('drop')}")
         for role, taken in (
