@@ -425,3 +425,14 @@ def say_ids(found: Sequence[tuple[str, str]]) -> None:
         f"{what}: {said}{more}. A rule on an id says nothing of new rows. Leave {them} out"
         f"{InCommand('drop', names)}, unless the values mean something."
     )
+
+
+def own_columns(X: Any, names: Sequence[str]) -> Any:
+    """The columns that a model was learned from; others, such as a month, are left out."""
+    frame = nw.from_native(X, eager_only=True, pass_through=True)
+    if not isinstance(frame, nw.DataFrame):
+        return X
+    absent = [name for name in names if name not in frame.columns]
+    if absent:
+        raise DataError(f"X lacks '{absent[0]}', a column that the model was learned from.")
+    return frame.select(list(names)).to_native()

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from pysirus._data.column import DataError
 from pysirus._data.elsewhere import is_dask, is_elsewhere, is_path, is_spark
-from pysirus._data.frame import as_frame, which_count
+from pysirus._data.frame import as_frame, own_columns, which_count
 from pysirus._data.marks import Marks
 from pysirus._data.read import check_name
 from pysirus._data.table import Table
@@ -346,17 +346,6 @@ def _check_in_memory(given: Given) -> None:
                 f"{type(given.X).__name__}. X must be a Dask DataFrame or array of two dimensions, or all must be in "
                 "memory."
             )
-
-
-def own_columns(X: Any, names: Sequence[str]) -> Any:
-    """The columns that a model was learned from; others, such as a month, are left out."""
-    frame = nw.from_native(X, eager_only=True, pass_through=True)
-    if not isinstance(frame, nw.DataFrame):
-        return X
-    absent = [name for name in names if name not in frame.columns]
-    if absent:
-        raise DataError(f"X lacks '{absent[0]}', a column that the model was learned from.")
-    return frame.select(list(names)).to_native()
 
 
 def _in_memory(given: Given, reader: Reader, marks: Marks | None = None) -> RowsInMemory:

@@ -15,7 +15,7 @@ from sklearn.base import clone
 
 from pysirus._data.column import DataError
 from pysirus._data.elsewhere import is_elsewhere
-from pysirus._data.frame import rows_that_count
+from pysirus._data.frame import own_columns, rows_that_count
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._terms.fitted import FittedTerm
@@ -27,7 +27,7 @@ from pysirus._use.edit import Note, adding, with_reasons, with_rules, without
 from pysirus._use.monitor import reference_from
 from pysirus._use.refit import Refit, compare_refit
 from pysirus._use.score import Rows
-from pysirus.engine.door import Given, own_columns
+from pysirus.engine.door import Given
 
 if TYPE_CHECKING:
     from pysirus.estimators.actions import Decisions

@@ -77,16 +77,12 @@ class FileRows:
         self.grouped = groups is not None
         schema = self._files[0].schema
         check_name(schema.names, target, "target")
-        if weights is not None:
-            check_name(schema.names, weights, "sample weights")
-        if groups is not None:
-            check_name(schema.names, groups, "groups or times")
-        if exposure is not None:
-            check_name(schema.names, exposure, "exposure")
+        others = ((weights, "sample weights"), (groups, "groups or times"), (exposure, "exposure"))
+        for name, role in (*others, *((name, "feature") for name in only or ())):
+            if name is not None:
+                check_name(schema.names, name, role)
         anywhere = dict.fromkeys(name for file in self._files for name in file.schema.names)
-        if only is not None:  # the features, of which none may be absent
-            for name in only:
-                check_name(schema.names, name, "feature")
+        if only is not None:  # the features, where not all others are
             drop = [name for name in anywhere if name not in {*only, target, weights, groups, exposure}]
         for name in drop:
             check_name(list(anywhere), name, f"parameter {Parameter('drop')}")
