@@ -14,7 +14,7 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from pysirus._bins.brackets import Brackets, Threshold, find_brackets
+from pysirus._bins.numeric import Brackets, Threshold, find_brackets
 from pysirus._data.table import recode_table
 from pysirus._families.base import Family
 from pysirus._families.row_metrics import Predicted, Tally, Yardstick
