@@ -49,7 +49,7 @@ tables, tables of frequencies, tables that leave fewer than three features, and 
 study. Columns that number rows, repeat others or are known only with the outcome are left out. Of each kind of target
 the first so many were taken. `studies/benchmark/draw.py` has the rule in full, `register.csv` every table of the right
 size with what became of it and why, `tables.py` what is left out of each. One thing changed since that commit: labels
-that are numbers carry the name of their column, as this library refuses numbers that are written as text (three tables).
+that are numbers carry the name of their column (three tables), as this library refuses numbers written as text.
 """
 
 MEASURES = f"""## How it is measured
