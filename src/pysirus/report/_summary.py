@@ -21,6 +21,7 @@ from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.words import LINE
 from pysirus._text.format import apart, format_date, format_number
+from pysirus._use.decide import chosen_by, cutoff_of
 from pysirus._use.edit import trail_lines, with_rules
 from pysirus.report._sections import (
     changes_data,
@@ -223,6 +224,12 @@ def _made(model: Model, data: str | None) -> list[list[str]]:
     return [pair for pair in pairs if pair[1]]
 
 
+def _cutoff(model: Model) -> dict[str, Any]:
+    """Of two classes the cut-off, as a probability and as a score; of more none; and what it was chosen by."""
+    share, score = cutoff_of(model.family) or (None, None)
+    return {"probability": share, "score": score, "how": chosen_by(model.family)}
+
+
 def summary(
     model: Any,
     X: Any = None,
@@ -257,6 +264,7 @@ def summary(
         "classes": [str(label) for label in model.classes or ()] or None,
         "positive": model.positive,
         "decides": None if model.decision_rule is None else short(model.decision_rule.weights),
+        "cutoff": None if model.classes is None else _cutoff(model),
         "errorName": model.family.error_name.replace("-", "−"),
         "link": model.link,
         "scaleName": model.family.scale if model.family.is_scored else "",
