@@ -224,10 +224,11 @@ def _made(model: Model, data: str | None) -> list[list[str]]:
     return [pair for pair in pairs if pair[1]]
 
 
-def _cutoff(model: Model) -> dict[str, Any]:
-    """Of two classes the cut-off, as a probability and as a score; of more none; and what it was chosen by."""
+def _deciding(model: Model) -> dict[str, Any]:
+    """The weights of classes; of two the cut-off, as a probability and as a score; and what it was chosen by."""
+    weights = None if model.decision_rule is None else short(model.decision_rule.weights)
     share, score = cutoff_of(model.family) or (None, None)
-    return {"probability": share, "score": score, "how": chosen_by(model.family)}
+    return {"decides": weights, "cutoff": {"probability": share, "score": score, "how": chosen_by(model.family)}}
 
 
 def summary(
@@ -263,8 +264,7 @@ def summary(
         "target": model.target,
         "classes": [str(label) for label in model.classes or ()] or None,
         "positive": model.positive,
-        "decides": None if model.decision_rule is None else short(model.decision_rule.weights),
-        "cutoff": None if model.classes is None else _cutoff(model),
+        **_deciding(model),
         "errorName": model.family.error_name.replace("-", "−"),
         "link": model.link,
         "scaleName": model.family.scale if model.family.is_scored else "",
