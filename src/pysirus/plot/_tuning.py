@@ -198,7 +198,7 @@ def _number(ax: Any, alternatives: Any, places: Any, i: int, near: Any) -> None:
     """How many rules those on a place have, to its right, or to its left where another lies there."""
     counts = dict.fromkeys(str(own.n_rules) for own, here in zip(alternatives, near) if here)
     right, up = (places - places[i])[~near].T
-    beside = ((right > 0) & (right < BESIDE) & (np.abs(up) < BESIDE / 2)).any()
+    beside = ((right > 0) & (right < BESIDE) & (np.abs(up) < BESIDE)).any()
     offset, side, own = 5 + FRAME / 2 * (near.sum() - 1), "right" if beside else "left", alternatives[i]
     at = (-offset if beside else offset, 4)
     ax.annotate(
