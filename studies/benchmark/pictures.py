@@ -50,6 +50,10 @@ def _panels(study: Study, kind_of: str, path: Path) -> None:
                 where = (0.995, error)
                 axes.annotate(own.title, where, xycoords=("axes fraction", "data"), ha="right", va="bottom", fontsize=7)
         axes.set_title(PANELS[kind], fontsize=10, loc="left")
+        if not axes.lines:
+            axes.text(0.5, 0.5, "not all tables are run yet", transform=axes.transAxes, ha="center", fontsize=8)
+            axes.set(xticks=[], yticks=[])
+            continue
         axes.set_ylabel("error (1: without features)", fontsize=8)
         axes.set_xlabel("lines to read" if kind_of == "size" else "terms shared by disjoint halves", fontsize=8)
         axes.set_xscale("log" if kind_of == "size" else "linear")

@@ -149,6 +149,8 @@ def _features(table: pd.DataFrame, labels: set[str]) -> pd.DataFrame:
         if column.nunique() < 2 or (not number and column.nunique() > MOST_TEXTS):
             continue
         kept[str(name)] = column.astype(float) if number and name not in labels else _texts(column)
+        if name in labels:  # or they would read as numbers
+            kept[str(name)] = pd.Series([f"{name} {code}" for code in kept[str(name)]], dtype=object)
     return pd.DataFrame(kept)
 
 

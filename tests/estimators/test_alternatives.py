@@ -1,6 +1,7 @@
 """Alternatives and their price: each is a tuned fit of its own, and prices are paired over rows."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -116,7 +117,19 @@ def test_what_prints_and_is_drawn(found):
     assert text.startswith("Status: held-out log loss, on the same folds") and "4 asked for" in text
     assert found.sentence(found[6]).startswith("without age: log loss ")
     ax = pysirus.plot.front(found)
-    assert ax.get_ylabel() == "held-out log loss" and len(ax.texts) == len(found)
+    assert ax.get_ylabel() == "held-out log loss"
+    assert [text.get_text() for text in ax.get_legend().get_texts()] == list(
+        dict.fromkeys(o.restriction for o in found)
+    )
+    marks: dict[tuple[float, float], list[float]] = {}
+    for line in (line for container in ax.containers for line in container[:1]):
+        place = (*map(float, line.get_xdata()), *map(float, line.get_ydata()))
+        marks.setdefault(place, []).append(line.get_markersize())
+    assert len(ax.texts) <= len(marks) <= len(found)
+    assert all(len(set(sizes)) == len(sizes) for sizes in marks.values())  # none hides another
+    twice = pysirus.plot.front(replace(found, rows=found.rows[:1] * 2))
+    assert [c[0].get_markersize() for c in twice.containers] == [7, 11] and len(twice.texts) == 1
+    matplotlib.pyplot.close(twice.figure)
     matplotlib.pyplot.close(ax.figure)
 
 

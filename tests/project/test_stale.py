@@ -1,6 +1,9 @@
 """Pages say of which version their results are: the repository's do, others are refused."""
 
+import json
+
 import pytest
+from studies.constraints import prices
 from studies.results import FINGERPRINT, RESULTS, say
 from trust import stale
 
@@ -8,6 +11,14 @@ from trust import stale
 def test_every_page_says_the_version_of_its_results():
     found = [stale.look_at(page) for page in stale.PAGES]
     assert {own.page: own.problem for own in found if own.problem} == {}
+
+
+def test_prices_of_restrictions_are_what_the_results_say(tmp_path):
+    found, page = json.loads(prices.RESULTS.read_text(encoding="utf-8")), tmp_path / "page.md"
+    page.write_text(prices.PAGE.read_text(encoding="utf-8"), encoding="utf-8")
+    prices.write(found, page)
+    assert page.read_text(encoding="utf-8") == prices.PAGE.read_text(encoding="utf-8")
+    assert len(found["lines"]) == 20 and found["lines"][0]["restriction"] == "none"
 
 
 def test_the_version_stands_for_what_the_code_gives():

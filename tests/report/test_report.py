@@ -275,7 +275,7 @@ def test_tuned_classes_and_their_effects(open_report, ozone):
     before = tab.locator("#effect-list").inner_html()
     tab.locator("#effect-class").select_option("low")
     assert tab.locator("#effect-list").inner_html() != before
-    assert tab.locator("#row h3").inner_text().startswith(f"Row 1: predicted {model.with_rules(2).predict(X)[0]}")
+    assert tab.locator("#row h3").inner_text().startswith(f"Row 1: decision {model.with_rules(2).predict(X)[0]}")
 
 
 def test_effect_of_a_column_that_is_known_or_missing_has_its_two_marks(open_report, rng):

@@ -70,7 +70,9 @@ def test_row_in_the_report_is_decided_by_the_cut_off_and_says_what_would_change_
     careful = model.decide({"low": 1, "high": 50})
     row = int(np.flatnonzero((model.predict(X) == "low") & (careful.predict(X) == "high"))[0])
     tab = open_report(careful, X[row : row + 1], change={"to": "low", "rows": [0]})
-    assert tab.locator("#row h3").inner_text().startswith("Row 1: decided high")
+    assert tab.locator("#row h3").inner_text().startswith("Row 1: decision high")
+    said = str(careful.reasons(X[row : row + 1])).splitlines()[0]
+    assert said == f"decision: high. {tab.locator('#row-decision').inner_text()[:-1]}".replace("\N{MINUS SIGN}", "-")
     change = careful.nearest_change(X[row : row + 1], "low")
     told = "no change" if change is None else next(iter(change.changes))
     assert told in tab.locator("#row-change").inner_text()

@@ -91,6 +91,23 @@ def test_every_view_has_the_same_numbers(kind, raw, tmp_path):
 
 
 @pytest.mark.parametrize("kind", few(ALL))
+def test_inputs_stand_beside_the_rules_or_below_where_lines_would_be_long(kind, monkeypatch):
+    explanation = make_model(kind).model_.explain(new_rows()[:2])
+    frame, read = explanation.to_frame("pandas"), [explanation.inputs(row) for row in range(2)]
+    for row in range(2):
+        own = frame[frame["row"] == row].drop_duplicates("rule")["input"].tolist()
+        assert own[0] == "" and set(own[1:]) == set(read[row])
+        assert [rule["input"] for rule in explanation[row].to_dict()["rules"]] == read[row]
+        for width, beside in ((1000, True), (10, False)):
+            monkeypatch.setattr("pysirus._use.explain.LINE", width)
+            text = str(explanation[row])
+            assert (" input" in text.splitlines()[1]) == beside and ("\ninputs:" in text) != beside
+            assert beside or "\xa0" not in text
+            words = {word.strip(",") for own in read[row] for word in own.split()}
+            assert words <= {word.strip(",") for word in text.split()}
+
+
+@pytest.mark.parametrize("kind", few(ALL))
 def test_the_figure_has_the_same_steps(kind):
     plot = pytest.importorskip("pysirus.plot")
     plt = pytest.importorskip("matplotlib.pyplot")

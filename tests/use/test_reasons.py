@@ -1,6 +1,8 @@
 """Reasons: exactly the terms of the score, from a stated reference, in a fixed order."""
 
+import html
 import json
+import re
 from dataclasses import replace
 
 import numpy as np
@@ -10,9 +12,11 @@ import pytest
 import pysirus
 from decision_models import KINDS, random_model, random_rows
 from hand_made import make_model, two
+from pysirus._families.class_metrics import Decision
 from pysirus._parameters import ParameterError
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import Condition, FittedRule
+from pysirus._text.format import true_minus
 from pysirus._use.decide import told_class
 from pysirus.estimators.rule_model import RuleModel
 
@@ -130,6 +134,28 @@ def test_decision_and_cut_off_are_printed_and_decide():
             assert f"the cut-off, above which it is good {np.log(cutoff / (1 - cutoff)):+.2f}" in " ".join(
                 str(reasons).split()
             )
+
+
+@pytest.mark.parametrize("gap", [0.0, 1e-3, 1e-6, -1e-6])
+def test_sum_and_cut_off_print_alike_only_where_they_are_equal(gap):
+    model = two(1.3)
+    score = float(model.scores(ROWS[:1])[0, 1] - model.scores(ROWS[:1])[0, 0])
+    odds = np.exp(score + gap)
+    near = replace(model, family=model.family.deciding_by(Decision((odds / (1 + odds), 1 / (1 + odds)))))
+    lines = str(near.reasons(ROWS[:1])).splitlines()
+    total, cutoff = (line.split()[-1] for line in lines[-2:])
+    assert f"(log-odds {cutoff})" in lines[0] and len(total) == len(cutoff)
+    assert f" {total} " in str(near.explain(ROWS[:1])).splitlines()[-2]
+    assert np.sign(float(cutoff) - float(total)) == np.sign(gap) and (len(total) > 5) == (gap != 0)
+
+
+def test_a_notebook_shows_what_prints(numbers):
+    found = numbers.reasons(ROWS, reference=ROWS[1:2])
+    text = found._repr_html_()
+    assert text.count("<table") == 3 and "border-bottom:2px solid #1f5fa8" in text and "row 2<br>" in text
+    for line in str(found).splitlines():
+        assert all(html.escape(true_minus(cell)) in text for cell in re.split(r" {2,}", line.strip()))
+    assert "and 1 more rows" in numbers.reasons(pd.concat([ROWS, ROWS]))._repr_html_()
 
 
 def test_decisions_between_several_classes_are_printed_with_what_decides():

@@ -335,9 +335,9 @@ class Family(Target):
         """The headers of what each part adds, one for each spoken label."""
         return [str(label) for label in self.spoken_labels]
 
-    def point_text(self, value: float) -> str:
+    def point_text(self, value: float, decimals: int = 2) -> str:
         """What a part adds, as text."""
-        return signed(value, 2)
+        return signed(value, decimals)
 
     def prediction_texts(self, values: Floats) -> list[str]:
         """Predictions that are compared with each other, as text; the last decides the digits."""

@@ -123,7 +123,7 @@ class Cox(TimeTarget, Family):
         """By what each rule multiplies."""
         return ["factor"]
 
-    def point_text(self, value: float) -> str:
+    def point_text(self, value: float, decimals: int = 2) -> str:
         """A factor."""
         return format_factors([value])[0]
 

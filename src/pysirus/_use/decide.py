@@ -7,6 +7,7 @@ alone decide, as they would for probabilities that are right. Below is how the d
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, TypeVar
@@ -21,11 +22,12 @@ from pysirus._model.held_out import Bins, bins_of
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._parameters.check import label_number
-from pysirus._text.format import format_label, format_levels, one_line, percents_apart
+from pysirus._text.format import format_label, format_levels, one_line, percents_apart, signed
 from pysirus._text.message import Parameter
 
 Fitted = TypeVar("Fitted", bound=Model)
 Floats = NDArray[np.float64]
+MOST_DECIMALS = 12  # with more, a sum of floats says nothing
 MOST_NAMED = 4  # classes whose probabilities are told in a line
 MOST_GIVEN = 1_000_000  # groups of equal probability among rows that are given: all
 
@@ -160,6 +162,25 @@ def cutoff_of(family: Family) -> tuple[float, float] | None:
     return share, share if not family.is_scored else 0.0 if by is None else by.cutoff_odds(k)
 
 
+def decimals_apart(family: Family, values: Floats) -> int:
+    """Decimals, at least two, in which the score of a row [output] and that of the cut-off do not print alike."""
+    cutoff = cutoff_of(family)
+    if cutoff is None:
+        return 2
+    own = float(values[family.positive])
+    if family.is_scored:
+        own = math.log(own / (1 - own)) if 0 < own < 1 else math.inf
+    return next((n for n in range(2, MOST_DECIMALS) if signed(own, n) != signed(cutoff[1], n)), 2)
+
+
+def chosen_by(family: Family) -> str:
+    """What the cut-off was chosen by, in words."""
+    by = family.decides_by
+    if by is None:
+        return "by the most likely class"
+    return "; ".join(text for text in (by.asked(family.classes or ()), WORDS[by.basis]) if text)
+
+
 def decided(family: Family, values: Floats) -> dict[str, Any]:
     """What is predicted of a row [output], as plain data; of classes the decision and the cut-off that made it."""
     labels = [label.item() if hasattr(label, "item") else label for label in family.classes or ()]
@@ -179,13 +200,10 @@ def decided_text(family: Family, values: Floats, *, whole: bool = True) -> str:
     if not family.classes:
         return one_line(f"prediction: {family.prediction_header(0)} {family.prediction_texts(values[:1])[0]}")
     names, by, cutoff = [format_label(label) for label in family.classes], family.decides_by, cutoff_of(family)
-    how = "; by the most likely class"
-    if by is not None:
-        how = "".join(f"; {text}" for text in (by.asked(family.classes), WORDS[by.basis]) if text)
     if cutoff is not None:
         k, (share, score) = family.positive, cutoff
         first, second = percents_apart(float(values[k]), share)
-        at = f" (log-odds {family.point_text(score)})" if family.is_scored else ""
+        at = f" (log-odds {family.point_text(score, decimals_apart(family, values))})" if family.is_scored else ""
         said = f"Probability of {names[k]}: {first}, decided for above {second}{at}"
     else:
         weights = np.ones(len(values)) if by is None else np.array(by.weights)
@@ -194,4 +212,6 @@ def decided_text(family: Family, values: Floats, *, whole: bool = True) -> str:
         shown = ", ".join(f"{names[j]} {100 * values[j]:.1f}%{own}" for j, own in zip(order, times))
         said = f"Probabilities: {shown}{', ...' if len(values) > MOST_NAMED else ''}"
         said += "; by the largest product" if by else ""
-    return one_line(f"decision: {names[int(family.choose(values[None])[0])]}. {said}{how if whole else ''}")
+    return one_line(
+        f"decision: {names[int(family.choose(values[None])[0])]}. {said}{f'; {chosen_by(family)}' if whole else ''}"
+    )

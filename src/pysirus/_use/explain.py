@@ -11,20 +11,23 @@ after each step. Every view (text, frame, JSON, figure) shows the same numbers, 
 from __future__ import annotations
 
 import html
+import textwrap
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus._data.table import Table
 from pysirus._families.base import Base, Family
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._terms.linear import LinearTerm
 from pysirus._terms.listing import RuleSet
-from pysirus._text.format import decimals_for, html_table, make_frame, text_table
-from pysirus._use.decide import decided, decided_text
+from pysirus._text.format import decimals_for, html_table, make_frame, one_line, text_table
+from pysirus._use.decide import decided, decided_text, decimals_apart
 from pysirus._use.intervals import sure_text
+from pysirus._use.reasons import input_text
 
 FROM: dict[Base, str] = {
     "average": "from the average training row",
@@ -32,6 +35,7 @@ FROM: dict[Base, str] = {
     "intercept": "weight times output, from the intercept",
 }
 WIDTH = 84  # characters of a rule; the other columns take the rest of a line
+LINE = 120  # of a line with inputs; where it would be longer they stand below the table
 
 
 @dataclass(frozen=True, repr=False)
@@ -61,6 +65,8 @@ class Explanation:
         What is predicted, and what baseline and contributions add up to.
     uncertainty : tuple of dict
         With ``coverage``: for each row the ends of its interval, or its set of classes.
+    table : Table
+        The rows, whose values are told beside the conditions.
     """
 
     rules: RuleSet
@@ -72,6 +78,7 @@ class Explanation:
     terms: tuple[LinearTerm, ...] = ()
     measured_from: Base = "average"
     uncertainty: tuple[dict[str, Any], ...] = ()  # of each row, where it was asked for
+    table: Table | None = None  # the rows
 
     @property
     def target(self) -> str:
@@ -103,18 +110,24 @@ class Explanation:
         """The same to look at."""
         return [term.folded(WIDTH) for term in (*self.rules, *self.terms)]
 
+    def inputs(self, row: int) -> list[str]:
+        """The values of a row that each rule and term reads: ``income = 41``."""
+        if self.table is None:
+            return [""] * len(self.names)
+        columns = self.table.columns
+        parts = (*self.rules, *self.terms)
+        return [", ".join(input_text(columns[index], row) for index in part.columns) for part in parts]
+
     def __len__(self) -> int:
         return len(self.fired)
 
     def __getitem__(self, row: int | slice) -> Explanation:
         """The explanation of one row, or of a slice of rows."""
-        if isinstance(row, slice):
-            return replace(self, outputs=self.outputs[row], fired=self.fired[row], uncertainty=self.uncertainty[row])
-        if not -len(self) <= row < len(self):
+        if not isinstance(row, slice) and not -len(self) <= row < len(self):
             raise IndexError(f"There is no row {row}: the explanation has rows 0 to {len(self) - 1}.")
-        rows = [row]
-        own = (self.uncertainty[row],) if self.uncertainty else ()
-        return replace(self, outputs=self.outputs[rows], fired=self.fired[rows], uncertainty=own)
+        rows = row if isinstance(row, slice) else slice(row, row + 1 or None)
+        own = {name: getattr(self, name)[rows] for name in ("outputs", "fired", "uncertainty")}
+        return replace(self, table=None if self.table is None else self.table.at(rows), **own)
 
     @property
     def scores(self) -> NDArray[np.float64]:
@@ -184,7 +197,8 @@ class Explanation:
         Returns
         -------
         frame : DataFrame or Table
-            Columns ``row``, ``rule``, ``fired``, ``class`` (for classes) and ``contribution``. The baseline appears as
+            Columns ``row``, ``rule``, ``input`` (the values that it reads), ``fired``, ``class`` (for classes) and
+            ``contribution``. The baseline appears as
             a rule that always fires, called ``(average)``, ``(mean)`` or ``(intercept)`` after what contributions are
             measured from. Where contributions are points of a score, of two classes the positive one (by default the
             second) stands for both, its contributions are log-odds, and ``prediction`` is what is predicted so far.
@@ -198,6 +212,7 @@ class Explanation:
         data: dict[str, list[Any]] = {
             "row": np.repeat(np.arange(n), each).tolist(),
             "rule": [name for name in names for _ in labels] * n,
+            "input": [text for row in range(n) for text in ("", *self.inputs(row)) for _ in labels],
             "fired": np.repeat(fired.ravel(), len(labels)).tolist(),
         }
         if self.family.shape:
@@ -223,8 +238,8 @@ class Explanation:
             return named if self.family.shape else float(values[0])
 
         rules = [
-            {"rule": name, "fired": bool(fired), "contribution": plain(part)}
-            for name, fired, part in zip(self.names, self.fired[0], parts[0])
+            {"rule": name, "input": read, "fired": bool(fired), "contribution": plain(part)}
+            for name, read, fired, part in zip(self.names, self.inputs(0), self.fired[0], parts[0])
         ]
         found = self.prediction[0]
         told = dict(zip(map(str, self.classes or ()), found.tolist())) if self.family.shape else float(found)
@@ -233,11 +248,26 @@ class Explanation:
         told_of = decided(self.family, found) if self.family.shape else {}
         return {**said, "prediction": told, **told_of, **sure, "baseline": plain(base), "rules": rules}
 
-    def _numbered(self, rows: tuple[list[str], list[list[str]]]) -> tuple[list[str], list[list[str]]]:
-        """A table with the numbers of rules in front: its first row is the baseline, and terms have none."""
-        header, lines = rows
-        n_rules = len(self.rules)
-        return ["#", *header], [[str(i) if 1 <= i <= n_rules else "", *line] for i, line in enumerate(lines)]
+    def _numbered(self, row: int, *, with_inputs: bool = True) -> tuple[list[str], list[list[str]]]:
+        """The table of a row, with the numbers of rules in front and inputs beside them: terms have no number."""
+        header, lines = self._rows(row)
+        n_rules, inputs = len(self.rules), dict(enumerate(self.inputs(row), start=1)) if with_inputs else {}
+        header = ["#", *header[:2], *["input"] * with_inputs, *header[2:]]
+        return header, [
+            [str(i) if 1 <= i <= n_rules else "", *line[:2], *[inputs.get(i, "")] * with_inputs, *line[2:]]
+            for i, line in enumerate(lines)
+        ]
+
+    def _text(self, row: int) -> str:
+        """The table of a row; where inputs beside the rules make its lines too long, they stand below."""
+        table = text_table(*self._numbered(row))
+        if self.table is None or max(map(len, table.splitlines())) <= LINE:
+            return table
+        used = sorted({index for part in (*self.rules, *self.terms) for index in part.columns})
+        said = [one_line(input_text(self.table.columns[index], row)).replace(" ", "\xa0") for index in used]
+        lines = textwrap.wrap(f"inputs: {', '.join(said)}", LINE, break_long_words=False, break_on_hyphens=False)
+        table = text_table(*self._numbered(row, with_inputs=False))
+        return "\n".join([table, *(line.replace("\xa0", " ") for line in lines)])
 
     def _points(self) -> tuple[tuple[Any, ...], NDArray[np.float64], NDArray[np.float64]]:
         """The labels that contributions are of, the baseline [label] and the contributions [row, part, label]."""
@@ -254,9 +284,10 @@ class Explanation:
         running = self.running[row].reshape(len(self.names) + 1, -1)
         k = family.positive if len(labels) == 1 else int(running[-1].argmax())
         texts = family.prediction_texts(running[:, k])
+        decimals = decimals_apart(family, running[-1])
 
         def points(values: NDArray[np.float64]) -> list[str]:
-            return [family.point_text(float(value)) for value in values]
+            return [family.point_text(float(value), decimals) for value in values]
 
         def total(values: NDArray[np.float64]) -> list[str]:
             return points(values) if family.tells_totals else [""] * len(labels)
@@ -276,7 +307,7 @@ class Explanation:
         parts = self.contributions[row].reshape(len(self.names), len(labels))
         base = np.reshape(self.baseline, len(labels))
         total = self.prediction[row].reshape(len(labels))
-        decimals = max(decimals_for([float(v) for v in np.abs(total)], 0.0), 2)
+        decimals = max(decimals_for([float(v) for v in np.abs(total)], 0.0), decimals_apart(self.family, total))
         lines = [["", self.measured_from, *(f"{v:.{decimals}f}" for v in base)]]
         for name, fired, part in zip(self._short_names, self.fired[row], parts):
             lines.append(["yes" if fired else "no", name, *(f"{v:+.{decimals}f}" for v in part)])
@@ -289,7 +320,7 @@ class Explanation:
 
     def __str__(self) -> str:
         shown = range(min(len(self), 5))
-        blocks = [text_table(*self._numbered(self._rows(row))) + self._decided(row, "\n{}") for row in shown]
+        blocks = [self._text(row) + self._decided(row, "\n{}") for row in shown]
         blocks = [f"{block}\n{sure_text(own)}" for block, own in zip(blocks, self.uncertainty)] or blocks
         if len(self) > 1:
             blocks = [f"row {row}\n{block}" for row, block in zip(shown, blocks)]
@@ -302,7 +333,7 @@ class Explanation:
     def _repr_html_(self) -> str:
         shown = range(min(len(self), 5))
         said = [html.escape(self._decided(row)) for row in shown]
-        tables = [html_table(*self._numbered(self._rows(row))) for row in shown]
+        tables = [html_table(*self._numbered(row)) for row in shown]
         tables = [f"{table}<p>{text}</p>" if text else table for table, text in zip(tables, said)]
         sure = [html.escape(sure_text(own)) for own in self.uncertainty]
         tables = [f"{table}<p>{text}</p>" for table, text in zip(tables, sure)] or tables
@@ -347,7 +378,7 @@ def explain(model: Model, X: Any, *, raw: bool = False) -> Explanation:
     fired = np.array([part.fired(own) for part, own in zip(parts, values)], dtype=bool).reshape(values.shape).T
     outputs, averages = family.explained(parts, values.T)
     start = family.explained_from(model.intercept)
-    found = Explanation(rules, start, outputs, fired, averages, family, terms, family.measured_from)
+    found = Explanation(rules, start, outputs, fired, averages, family, terms, family.measured_from, (), table)
     return found.raw() if raw else found
 
 

@@ -9,6 +9,7 @@ lowers it.
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -27,12 +28,14 @@ from pysirus._text.format import (
     format_label,
     format_level,
     format_threshold,
+    html_table,
     make_frame,
     one_line,
     text_table,
+    true_minus,
 )
 from pysirus._text.message import Parameter
-from pysirus._use.decide import class_number, cutoff_of, decided, decided_text, told_class
+from pysirus._use.decide import class_number, cutoff_of, decided, decided_text, decimals_apart, told_class
 
 Floats = NDArray[np.float64]
 Direction = Literal["for", "against", "both"]
@@ -278,20 +281,26 @@ class Reasons:
         scale = self._scale(row) if classes is None and not self.model.family.is_scored else f"the {self._scale(row)}"
         return one_line(f"reasons{about}: what {moves} {scale} most, measured from {FROM[self.reference]}")
 
-    def _block(self, row: int) -> str:
-        """What is decided of one row, the reasons, and how they add up."""
+    def _rows(self, row: int) -> tuple[list[str], list[list[str]]]:
+        """The reasons of one row, and how they add up."""
         family, found = self.model.family, [name for name in self.ranked[row].tolist() if name >= 0]
-        lines = []
+        lines, decimals = [], decimals_apart(family, self.predictions[row])
         for i, name in enumerate(found, 1):
-            number = family.point_text(float(self.contributions[row, name]))
+            number = family.point_text(float(self.contributions[row, name]), decimals)
             lines.append([str(i), self.text_of(row, name), self.input_of(row, name), number])
         sums = {"everything else": self.rest[row], FROM[self.reference]: self.base[row], "in sum": self.scores[row]}
         cutoff = cutoff_of(family)
         if cutoff is not None:
             sums[f"the cut-off, above which it is {format_label(self.model.labels[family.positive])}"] = cutoff[1]
-        lines += [["", text, "", family.point_text(float(value))] for text, value in sums.items()]
-        table = text_table(["#", "reason", "input", "contribution"], lines)
-        return "\n".join([decided_text(family, self.predictions[row]), self._head(row), table])
+        lines += [["", text, "", family.point_text(float(value), decimals)] for text, value in sums.items()]
+        return ["#", "reason", "input", "contribution"], lines
+
+    def _said(self, row: int) -> tuple[str, str]:
+        """What is decided of one row, and what is listed of it."""
+        return decided_text(self.model.family, self.predictions[row]), self._head(row)
+
+    def _block(self, row: int) -> str:
+        return "\n".join([*self._said(row), text_table(*self._rows(row))])
 
     def __str__(self) -> str:
         blocks = [self._block(row) for row in range(min(len(self), SHOWN))]
@@ -302,6 +311,15 @@ class Reasons:
         return "\n\n".join(blocks)
 
     __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        """The same for a notebook."""
+        said = []
+        for row in range(min(len(self), SHOWN)):
+            heads = [f"row {row}"] * (len(self) > 1) + [*self._said(row)]
+            said.append(f"<p>{'<br>'.join(html.escape(true_minus(text)) for text in heads)}</p>")
+            said.append(html_table(*self._rows(row)))
+        return "".join(said) + (f"<p>and {len(self) - SHOWN} more rows</p>" if len(self) > SHOWN else "")
 
 
 def reasons(

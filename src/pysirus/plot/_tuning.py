@@ -182,11 +182,35 @@ def _number_points(ax: Any, tuning: Tuning) -> None:
 # Alternatives to a rule list in, their loss against their stability as a figure out; the front is a line.
 
 
+COVERED, BESIDE = 4.0, 34.0  # points of the figure: one lies on another, or leaves no room for its number
+FRAME = 4.0  # points by which the mark of one that is covered is larger
+
+
+def _places(alternatives: Any) -> Any:
+    """Where alternatives lie, about, in points of the figure, [alternative, 2]."""
+    places = np.array([[own.stability, own.loss] for own in alternatives])
+    low = np.nanmin(places, axis=0)
+    extent = np.nanmax(places, axis=0) - low
+    return (places - low) / np.where(extent > 0, extent, 1.0) * (430, 280)
+
+
+def _number(ax: Any, alternatives: Any, places: Any, i: int, near: Any) -> None:
+    """How many rules those on a place have, to its right, or to its left where another lies there."""
+    counts = dict.fromkeys(str(own.n_rules) for own, here in zip(alternatives, near) if here)
+    right, up = (places - places[i])[~near].T
+    beside = ((right > 0) & (right < BESIDE) & (np.abs(up) < BESIDE)).any()
+    offset, side, own = 5 + FRAME / 2 * (near.sum() - 1), "right" if beside else "left", alternatives[i]
+    at = (-offset if beside else offset, 4)
+    ax.annotate(
+        ", ".join(counts), (own.stability, own.loss), xytext=at, textcoords="offset points", fontsize=8, ha=side
+    )
+
+
 def front(alternatives: Any, ax: Any = None) -> Any:
     """Draw what restrictions and lengths cost: held-out loss against stability, with paired standard errors.
 
     The line joins the alternatives that no other beats in both. Bars are of the difference to the first one, which has
-    none.
+    none. Where alternatives fall on one place each has a frame around those before it, in its colour.
 
     Parameters
     ----------
@@ -206,22 +230,26 @@ def front(alternatives: Any, ax: Any = None) -> Any:
     names = list(dict.fromkeys(own.restriction for own in alternatives))
     plain = sum(name.startswith("none") for name in names)  # the list itself, and from another seed
     colours = [*(INSIDE for _ in range(plain)), *(f"C{k}" for k in range(1, 10))]
-    for own in alternatives:
-        k = names.index(own.restriction)
+    places = _places(alternatives)
+    for i, own in enumerate(alternatives):
+        k, near = names.index(own.restriction), np.abs(places - places[i]).max(axis=1) < COVERED
         first = own.tuned and own.restriction == "none"
         ax.errorbar(
             own.stability,
             own.loss,
             yerr=None if first else own.price_se,
             fmt="s" if own.tuned else "o",
-            ms=7 if own.tuned else 5,
+            ms=(7 if own.tuned else 5) + FRAME * int(near[:i].sum()),
             color=colours[k % len(colours)],
             mfc="white" if own.restriction.endswith("another seed") else None,  # chance alone, beside the list
             lw=1,
             zorder=20 - k,  # the first restrictions lie on top
-            label=own.restriction if own.tuned else None,
         )
-        ax.annotate(str(own.n_rules), (own.stability, own.loss), xytext=(5, 4), textcoords="offset points", fontsize=8)
+        if not near[:i].any():
+            _number(ax, alternatives, places, i, near)
+    for k, name in enumerate(names):
+        filled = {} if not name.endswith("another seed") else {"mfc": "white"}
+        ax.plot([], [], "s", ms=7, color=colours[k % len(colours)], label=name, **filled)
     ax.set_xlabel("stability between folds")
     ax.set_ylabel(f"held-out {alternatives.loss_name}")
     ax.set_title("What restrictions cost: numbers are rules, squares are tuned lengths", fontsize=9, loc="left")

@@ -7,6 +7,7 @@ many rows rules cover, also as HTML. Numbers have nine digits, which is more tha
 from __future__ import annotations
 
 import html
+import re
 import warnings
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -32,6 +33,7 @@ from pysirus._use.intervals import sure_text
 from pysirus._use.nearest_change import nearest_change, read_wish
 from pysirus._use.score import score, training_metrics
 
+MINUS = re.compile(r"(?<=[:,] )-(?=\d)")  # the hyphens of what rules contribute
 MOST_PAIRED = 40  # rules whose pairs are shown
 MOST_CHANGES = 20  # rows whose nearest change is shown, where none are named
 
@@ -125,12 +127,13 @@ def checks_html(data: dict[str, Any]) -> str:
 def _groups_html(found: dict[str, Any] | None) -> str:
     if found is None:
         return ""
-    notes = "".join(f"<p>{html.escape(line)}</p>" for line in found["notes"])
+    notes = "".join(f"<p>{html.escape(MINUS.sub('−', line))}</p>" for line in found["notes"])
+    header = [name.replace(" - ", " − ") for name in found["header"]]
     return (
         '<section id="groups" aria-labelledby="groups-title">'
         f'<h2 id="groups-title">Groups: {html.escape(found["by"])}</h2>'
         f'<p class="note">{html.escape(found["meaning"])}. Differences are those of fairlearn.</p>'
-        f"{_table(found['header'], found['rows'])}{notes}</section>"
+        f'<div class="wide">{_table(header, found["rows"])}</div>{notes}</section>'
     )
 
 

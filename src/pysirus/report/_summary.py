@@ -21,6 +21,7 @@ from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.words import LINE
 from pysirus._text.format import apart, format_date, format_number
+from pysirus._use.decide import chosen_by, cutoff_of
 from pysirus._use.edit import trail_lines, with_rules
 from pysirus.report._sections import (
     changes_data,
@@ -223,6 +224,13 @@ def _made(model: Model, data: str | None) -> list[list[str]]:
     return [pair for pair in pairs if pair[1]]
 
 
+def _deciding(model: Model) -> dict[str, Any]:
+    """The weights of classes; of two the cut-off, as a probability and as a score; and what it was chosen by."""
+    weights = None if model.decision_rule is None else short(model.decision_rule.weights)
+    share, score = cutoff_of(model.family) or (None, None)
+    return {"decides": weights, "cutoff": {"probability": share, "score": score, "how": chosen_by(model.family)}}
+
+
 def summary(
     model: Any,
     X: Any = None,
@@ -256,7 +264,7 @@ def summary(
         "target": model.target,
         "classes": [str(label) for label in model.classes or ()] or None,
         "positive": model.positive,
-        "decides": None if model.decision_rule is None else short(model.decision_rule.weights),
+        **_deciding(model),
         "errorName": model.family.error_name.replace("-", "−"),
         "link": model.link,
         "scaleName": model.family.scale if model.family.is_scored else "",

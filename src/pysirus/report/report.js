@@ -348,21 +348,40 @@ function showRow() {
     steps.push({ text: `the other ${rest.length} together`, fired: true, value: d3.sum(rest, (d) => d.value) });
   }
   let text = hazard ? `hazard ${factor(end)} that of an average row` : `predicted ${format(scored ? respond([end], 0) : end, 5)}`;
-  if (data.classes) {
-    const shares = data.classes.map((_, c) => predicted(row, c));
-    const best = d3.maxIndex(shares, (share, c) => share * (data.decides ? data.decides[c] : 1));
-    text = `${data.decides ? "decided" : "predicted"} ${data.classes[best]} (${Math.round(100 * shares[best])}%)`;
-  }
+  const decision = data.classes ? decisionOf(row) : null;
+  if (decision) text = `decision ${decision.label}`;
   if (data.rows.truth) text += `, true ${minus(data.rows.truth[row])}`;
   if (data.intervals) text += `, ${minus(data.intervals.texts[row])}`;
   const values = element("ul", { class: "values" }, ...data.rows.columns.map((name, c) => element("li", {}, `${name} = ${cell(row, c)}`)));
   const box = element("div");
-  byId("row").replaceChildren(element("h3", {}, `Row ${data.rows.labels[row]}: ${text}`), values, box, ...changeOf(row));
+  const heading = element("h3", {}, `Row ${data.rows.labels[row]}: ${text}`);
+  const why = decision ? [element("p", { id: "row-decision" }, decision.why)] : [];
+  byId("row").replaceChildren(heading, ...why, values, box, ...changeOf(row));
   const name = scored ? scaleName(k) : data.classes ? `probability of ${data.classes[k]}` : data.target;
   const ends = scored ? ["start", "end"].map((which) => respondAt(row, k, which)) : null;
   const texts = ends && ends.map((value) => data.classes ? `${(100 * value).toFixed(1)}%` : hazard ? factor(value) : format(value, 4));
   box.append(drawWaterfall(start, steps, end, name, chartWidth(box, 860), texts, data.aggregation === "mean" ? "mean of the training rows" : undefined));
   byId("row").dataset.prediction = scored ? ends[1] : end;
+}
+
+/* What is decided of a row, and by which probabilities and cut-off, in the words of explain and reasons. */
+function decisionOf(row) {
+  const shares = data.classes.map((_, c) => predicted(row, c)), weights = data.decides || shares.map(() => 1);
+  const order = d3.range(shares.length).sort((a, b) => shares[b] * weights[b] - shares[a] * weights[a]), { probability, score, how } = data.cutoff;
+  const label = data.classes[order[0]], times = (c) => data.decides ? ` × ${format(weights[c], 3)}` : "";
+  if (probability === null) {
+    const named = order.slice(0, 4).map((c) => `${data.classes[c]} ${(100 * shares[c]).toFixed(1)}%${times(c)}`);
+    return { label, why: `Probabilities: ${named.join(", ")}${shares.length > 4 ? ", …" : ""}${data.decides ? "; by the largest product" : ""}; ${how}.` };
+  }
+  const k = data.positive, end = explained(row, k).end;
+  const [now, above] = printedApart(100 * shares[k], 100 * probability, 1), at = scored ? ` (log-odds ${minus(printedApart(end, score, 2)[1].replace(/^(?!-)/, "+"))})` : "";
+  return { label, why: `Probability of ${data.classes[k]}: ${now}%, decided for above ${above}%${at}; ${how}.` };
+}
+
+/* Two numbers with as many decimals as it takes to see which is larger. */
+function printedApart(value, limit, decimals) {
+  while (decimals < 9 && value !== limit && value.toFixed(decimals) === limit.toFixed(decimals)) decimals += 1;
+  return [value.toFixed(decimals), limit.toFixed(decimals)];
 }
 
 function changeOf(row) {
