@@ -364,7 +364,7 @@ def make_page(store: Store, pictures: Path | None) -> str:
     parts += [f"### Largest wins of {_title(MAIN)}\n", _largest(study, MAIN, False) + "\n"]
     parts += [f"### Largest losses of {_title(MAIN)}\n", _largest(study, MAIN, True) + "\n"]
     if not drawable:
-        parts.append("The pictures are drawn once SIRUS has all tables of numbers.\n")
+        parts.append("The pictures are drawn once SIRUS has all regression tables.\n")
     for title, file, said in PICTURES if drawable else ():
         parts += [f"## {title}\n", f"![{said}](studies/{file})\n", said + "\n"]
     parts += ["## Terms that all five splits keep\n", _kept(study) + "\n"]
