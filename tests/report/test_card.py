@@ -10,7 +10,8 @@ from markdown_it import MarkdownIt
 
 from pysirus import SirusClassifier, SirusRegressor, load
 from pysirus._parameters import ParameterError
-from pysirus.report._about import QUESTIONS, read_about, template
+from pysirus.report._about import CROSSWALK, QUESTIONS, read_about, template
+from pysirus.report.card import TITLES
 
 SMALL = {"n_trees": 150, "random_state": 2, "n_jobs": 1}
 HOSTILE = "</dd><script>alert(1)</script> | [x](http://a.b) `q` **b** <img src=x>\n# head"
@@ -82,13 +83,34 @@ def test_groups_of_fewer_than_ten_rows_have_no_metrics_and_the_list_is_named(mod
     assert f"- Fingerprint of the list: {model.monitor(X).to_dict()['model']} " in text
 
 
+def test_date_source_and_fingerprint_of_other_rows_are_told_and_training_rows_are_called_so(model):
+    X, y = rows()
+    ours, others = model.metrics(X, y), model.metrics(X[:200], y[:200])
+    text = str(model.card({"evidence": {"other_rows": "June"}}, metrics=others, source="june|1.csv", date="2026-07-01"))
+    assert f"- Other rows: 200 rows of june\\|1.csv, fingerprint {others.fingerprint}\n" in text
+    assert "Written on 2026-07-01 with pysirus" in text and "- Where the other rows come from: June" in text
+    swapped = np.r_[1, 0, 2:200]
+    for rows_of in (X[:199], X[:200].iloc[swapped], X[:200].assign(idle=0.5)):
+        assert model.metrics(rows_of, y[: len(rows_of)]).fingerprint != others.fingerprint
+    text = str(model.card(metrics=ours))
+    assert f"Fingerprint of the training rows: {ours.fingerprint}" in text
+    assert "| training rows | accuracy |" in text and "THE TRAINING ROWS" in text
+    assert re.search(r"Written on \d{4}-\d\d-\d\d with", text)
+
+
+def test_every_section_of_the_crosswalk_is_one_of_the_card(model):
+    titles = {title for own in CROSSWALK for title in own[0].split("; ")}
+    assert titles == {*TITLES.values()} - {"Crosswalk"} and {len(own) for own in CROSSWALK} == {4}
+
+
 def test_rules_of_fewer_than_ten_rows_are_named():
     X, y = rows(60)
     model = SirusClassifier(n_rules=12, **SMALL).fit(X, y)
     few = [i for i, own in enumerate(model.rules_, start=1) if min(own.n_inside, own.n_outside) < 10]
     assert few and f"{', '.join(map(str, few))} are of fewer than 10 training rows" in str(model.card())
+    assert f" {', '.join(map(str, few))} are not shown: they are of fewer than 10" in str(model.monitor(X, y))
     sure = SirusClassifier(n_rules=12, min_samples_leaf=10, **SMALL).fit(X, y)
-    assert "of fewer than 10 training rows" not in str(sure.card())
+    assert "of fewer than 10 training rows" not in str(sure.card()) + str(sure.monitor(X, y))
 
 
 def test_edits_signatures_and_cutoff_are_told(model, tmp_path):
@@ -122,6 +144,7 @@ def test_hostile_texts_stay_text():
         ({"owner": {"nam": "x"}}, "Keys are: name, contact"),
         ({"owner": "x"}, r"\[owner\]"),
         ({"owner": {"name": {"first": "x"}}}, "owner.name must be a text"),
+        ({"owner": {"approved": ["x", True]}}, "owner.approved must be a text.*got True"),
     ],
 )
 def test_answers_that_were_not_asked_for_are_refused_by_name(model, about, words):
@@ -140,7 +163,13 @@ def test_command_writes_markdown_and_html_and_prints_the_blank(run, model, tmp_p
     code, _, err = run(*command, "-o", tmp_path / "card.html")
     assert code == 0 and "not stated" in err and "Ann" in (tmp_path / "card.html").read_text()
     code, out, _ = run(*command)
-    assert code == 0 and "- Owner: Ann" in out and "| 100 other rows |" in out and "| clerk |" in out
+    assert (
+        code == 0
+        and "- Owner: Ann" in out
+        and "| 100 other rows |" in out
+        and "100 rows of t.csv, fingerprint" in out
+        and "| clerk |" in out
+    )
     (tmp_path / "about.toml").write_text("[owner\n")
     assert run(*command)[0] == 2 and run("card", tmp_path / "m.json", "-o", tmp_path / "card.txt")[0] == 2
     code, _, err = run("card", tmp_path / "m.json", "--evidence", tmp_path / "m.json")

@@ -14,6 +14,7 @@ from pysirus._families.numbers import Gaussian
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import Condition, FittedRule
 from pysirus._terms.slope import FittedSlope, Slope
+from pysirus._text.format import true_minus
 from pysirus._use.effect import effect
 from pysirus._weights.moments import gram_of, moment_sums, rule_moments, values_in
 from pysirus._weights.weighted import WeightedPrefixes, fitted_values
@@ -92,7 +93,7 @@ def test_it_is_told_in_a_line_of_its_own(model, terms):
     assert lines[0].split() == ["1", "0.900", *said.split(), "0.900"]
     assert lines[3] == "Beyond its range a slope stays at the end of the range; a missing value changes nothing."
     assert "if x1 >= 0 then 13.0 else 12.0" in lines[1]
-    assert said in model.text() and said in model.rules.html() and "stays at the end" in model.rules.html()
+    assert said in model.text() and true_minus(said) in model.rules.html() and "stays at the end" in model.rules.html()
     assert model.rules.to_frame("pandas")["rule"].tolist() == ["slope of x0, from 1 to 7", "x1 >= 0"]
     assert slope == Slope("x0") and slope != rule and len({slope, Slope("x0"), rule}) == 2
     assert isinstance(rule, Rule) and not isinstance(slope, Rule)

@@ -1,5 +1,6 @@
 """Replay: a model is fitted again and compared with its file; what was changed is named."""
 
+import base64
 import json
 import re
 import sqlite3
@@ -228,3 +229,22 @@ def test_signature_fits_until_a_number_changes(run, tmp_path):
     (tmp_path / "own.pem").write_text("no key")
     code, _, err = run(*signing)
     assert code == 2 and "is no private key" in err
+
+
+def test_signature_of_an_earlier_version_is_told_and_to_be_made_again(run, tmp_path):
+    pytest.importorskip("cryptography")
+    from cryptography.hazmat.primitives.asymmetric import ed25519
+
+    model, _, _ = saved(tmp_path, "numbers")
+    document, key = json.loads(model.read_text()), ed25519.Ed25519PrivateKey.generate()
+    made = key.sign(json.dumps(document, sort_keys=True, separators=(",", ":"), allow_nan=False).encode())
+    public, signature = (base64.b64encode(own).decode() for own in (key.public_key().public_bytes_raw(), made))
+    own = {"by": "A. Smith", "date": "2026-01-01T00:00:00Z", "public_key": public, "signature": signature}
+    document["facts"]["signatures"] = [own]
+    model.write_text(json.dumps(document))
+    code, out, _ = run("verify", model)
+    assert code == 3 and "an earlier version made this signature" in out and "Sign it again" in out
+    document["intercept"] += 1e-9
+    model.write_text(json.dumps(document))
+    code, out, _ = run("verify", model)
+    assert code == 3 and "earlier version" not in out and "was changed after it was signed" in out

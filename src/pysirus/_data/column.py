@@ -430,3 +430,8 @@ def mark_of_labels(codes: NDArray[Any], labels: Sequence[Any], first_row: int) -
     """The mark of codes of labels; those below 0 are missing."""
     numbers = np.array([*map(number_of, labels), number_of(None)], dtype=np.uint64)
     return _core.mark_labels(codes.astype(np.int32, copy=False), numbers, first_row)
+
+
+def mark_of_marks(marks: Iterable[int]) -> int:
+    """The mark of several columns, in this order."""
+    return sum(mark * (2 * k + 1) for k, mark in enumerate(marks)) & MASK

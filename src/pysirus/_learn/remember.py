@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._bins.cuts import ALL_MISSING, Binned, Cuts
-from pysirus._data.column import MASK, ColumnMark, mark_of_column, mark_of_labels, mark_of_numbers
+from pysirus._data.column import MASK, ColumnMark, mark_of_column, mark_of_labels, mark_of_marks, mark_of_numbers
 from pysirus._data.table import Feature, Table
 from pysirus._families.base import Family
 from pysirus._families.responses import Response
@@ -54,11 +54,23 @@ class Marks:
         return Marks(self.n_rows + other.n_rows, tuple(added))
 
     @classmethod
+    def none(cls, n_features: int) -> Marks:
+        """Those of no rows."""
+        return cls(0, (0,) * (n_features + 2))
+
+    @classmethod
     def of(cls, columns: Sequence[ColumnMark], family: Family, response: Response, first_row: int) -> Marks:
         """Those of some rows."""
         own = weights_of(family, response)
         weights = 0 if own is None else mark_of_numbers(own, first_row)
-        return cls(response.n_rows, (*(own.mark for own in columns), _mark_of_target(response, first_row), weights))
+        return cls(
+            response.n_rows,
+            (*(own.mark for own in columns), mark_of_truth(response.truth, response.labels, first_row), weights),
+        )
+
+    def in_one(self) -> str:
+        """One number for the features and the target."""
+        return f"{mark_of_marks(self.numbers[:-1]):016x}"
 
     def fingerprint(self, features: Sequence[Feature]) -> Fingerprint:
         """As a model remembers them."""
@@ -73,14 +85,13 @@ def weights_of(family: Family, response: Response) -> Floats | None:
     return None if weights is None else weights / response.scale.heaviest
 
 
-def _mark_of_target(response: Response, first_row: int) -> int:
-    truth = response.truth
-    if truth.dtype.names is not None:  # events and times
-        marks = [mark_of_numbers(truth[name], first_row) for name in truth.dtype.names]
-        return sum(mark * (2 * k + 1) for k, mark in enumerate(marks)) & MASK
-    if response.labels is None:
+def mark_of_truth(truth: NDArray[Any], labels: Sequence[Any] | None, first_row: int) -> int:
+    """The mark of targets: numbers, codes of labels, or events and times."""
+    if truth.dtype.names is not None:
+        return mark_of_marks(mark_of_numbers(truth[name], first_row) for name in truth.dtype.names)
+    if labels is None:
         return mark_of_numbers(truth, first_row)
-    return mark_of_labels(truth, response.labels, first_row)
+    return mark_of_labels(truth, labels, first_row)
 
 
 @dataclass(frozen=True)

@@ -200,6 +200,13 @@ def list_mark(model: Model) -> str:
     return blake2b("\n".join(told).encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
 
 
+def rules_of_few_rows(model: Model) -> str:
+    """The rules, by number, whose outputs say what came true of a few persons or things; empty where there are none."""
+    sides = {i: (own.n_inside, own.n_outside) for i, own in enumerate(model.rules, start=1) if own.conditions}
+    few = [str(i) for i, own in sides.items() if any(n is not None and n < LEAST_ROWS for n in own)]
+    return "" if not few else f"rule{'s' if len(few) > 1 else ''} {', '.join(few)}"
+
+
 def reference_of(model: Model, sums: RowSums, cells: Sequence[Cells], *, out_of_fold: bool) -> Reference:
     """What a model remembers of the sums of its rows in the finest cells; weights are 1 on average."""
     sums = sums.scaled(sums.n_rows / sums.weight)

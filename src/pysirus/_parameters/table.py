@@ -212,13 +212,14 @@ class Growing:
         "int or float, optional",
         "The fewest training rows that a rule has inside, and outside: a number of rows, or a share of them. Rules "
         "with fewer are not selected; the trees stay the same. By default 1, as in the paper, and 5 where the "
-        "list has stages. A required rule with fewer stays, with a warning.",
+        "list has stages. The output of a rule with one row inside is that row's target: with 10, no output is of "
+        "fewer than ten rows. A required rule with fewer stays, with a warning.",
         check_support,
         Option(
             "--min-samples-leaf",
             "N|SHARE",
             "The fewest rows inside and outside of a rule: a number, or a share such as 0.01. Default: 1, with stages "
-            "5.",
+            "5. The output of a rule with one row inside is that row's target; 10 keeps such rules out.",
             type=float,
             parse=support,
         ),

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from pysirus._model.model import Model
-from pysirus._model.reference import Reference, list_mark
+from pysirus._model.reference import Reference, list_mark, rules_of_few_rows
 from pysirus._model.row_sums import RowSums
 from pysirus._terms.term import Term
 from pysirus._text.format import format_number, make_frame, one_line, text_table
@@ -381,6 +381,8 @@ class Monitoring:
         if turned:
             which = f"rule{'s' if len(turned) > 1 else ''} {', '.join(map(str, turned))}"
             lines.append(f"order of outputs turned round in {which}")
+        if self.error is not None and (few := rules_of_few_rows(self.model)):
+            lines.append(f"outputs of {few} are not shown: they are of fewer than {FEW:.0f} training rows")
         if len(self.by_period()) > 1:
             rows = self.period_rows()
             told = [f"{row['period']}{' !' if row['alarm'] else '' if row['tested'] else ' *'}" for row in rows]

@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._data.column import DataError
+from pysirus._data.column import DataError, mark_of_column
 from pysirus._data.frame import take, without_weightless
 from pysirus._families.read import check_weights, name_of, read_weights
 from pysirus._families.row_metrics import Metrics, Predicted
+from pysirus._learn.remember import Marks, mark_of_truth
 from pysirus._learn.tuning.forward import read_times
 from pysirus._model.held_out import format_metrics, metrics_html, metrics_line
 from pysirus._model.model import Model
@@ -51,6 +52,8 @@ class Score:
         The same of the rows that are later than all training rows, where the model knows their times.
     after : str or float, optional
         The last time of the training rows, where the times of these rows are known too.
+    fingerprint : str, optional
+        A number of 64 bits, of every value and target and its row.
     """
 
     metrics: Metrics
@@ -59,6 +62,7 @@ class Score:
     weighted_by: str | None = None
     later: Score | None = None
     after: str | float | None = None
+    fingerprint: str | None = None
 
     def __getitem__(self, name: str) -> float:
         return self.metrics[name][0]
@@ -145,10 +149,15 @@ def with_later(model: Model, found: Score, rows: Rows, time: Any) -> Score:
 
 def score_parts(model: Model, parts: Iterable[Rows]) -> Score:
     """The same for rows in parts, one at a time: of each only the predictions, the truth and the weights are kept."""
-    compared = _together([_compare(model, part) for part in parts])
+    found, marks = [], Marks.none(len(model.features))
+    for part in parts:
+        own, mark = _compare(model, part, marks.n_rows)
+        found.append(own)
+        marks += mark
+    compared = _together(found)
     n_rows = len(compared.found)
     rows = Predicted(compared.found.reshape(n_rows, -1), compared.truth, read_weights(compared.weights, n_rows))
-    return Score(model.family.score_metrics(rows), n_rows, model.target)
+    return Score(model.family.score_metrics(rows), n_rows, model.target, fingerprint=marks.in_one())
 
 
 def one_number(model: Model, found: Score) -> float:
@@ -160,22 +169,25 @@ def one_number(model: Model, found: Score) -> float:
     return found[name] if name in found.metrics else float(found["rmse"] == 0)
 
 
-def _compare(model: Model, rows: Rows) -> _Compared:
+def _compare(model: Model, rows: Rows, first_row: int) -> tuple[_Compared, Marks]:
     try:
-        return _predict(model, rows)
+        return _predict(model, rows, first_row)
     except DataError as error:
         if rows.name is None:
             raise
         raise DataError(f"{rows.name}: {error.message}") from error
 
 
-def _predict(model: Model, rows: Rows) -> _Compared:
+def _predict(model: Model, rows: Rows, first_row: int) -> tuple[_Compared, Marks]:
     with without_weightless(rows.X, rows.y, rows.weights) as (X, y, sample_weight):
         table = model.align(X)
         n_rows = table.n_rows
         weights = None if sample_weight is None else check_weights(sample_weight, n_rows)
         found = model.decision(table)
-        return _Compared(found, model.family.read_truth(y, n_rows, model.labels), weights)
+        truth = model.family.read_truth(y, n_rows, model.labels)
+        own = mark_of_truth(truth, model.classes, first_row)
+        marks = Marks(n_rows, (*(mark_of_column(column, first_row).mark for column in table.columns), own, 0))
+        return _Compared(found, truth, weights), marks
 
 
 def _together(parts: Sequence[_Compared]) -> _Compared:

@@ -257,10 +257,16 @@ class Signed(NamedTuple):
     public_key: str
     note: str | None
     fits: bool
+    is_earlier: bool = False  # of a version whose signatures did not cover name, date and note
 
     def __str__(self) -> str:
         note = f" ({one_line(self.note)})" if self.note else ""
         who = f"signed by {one_line(self.by)} on {one_line(self.date)}{note}, key {self.public_key}"
+        if self.is_earlier:
+            return (
+                f"NOT VALID: {who}; an earlier version made this signature, which does not cover the name, the date "
+                "and the note. The rest of the file was not changed since. Sign it again with pysirus sign"
+            )
         return who if self.fits else f"NOT VALID: {who}; the file or the signature was changed after it was signed"
 
 
@@ -273,11 +279,13 @@ def _library() -> Any:
     return serialization, ed25519
 
 
-def signed_bytes(document: Mapping[str, Any], own: Mapping[str, Any]) -> bytes:
-    """What is signed of a document, and of the signature itself: name, date, key and note."""
+def signed_bytes(document: Mapping[str, Any], own: Mapping[str, Any] | None) -> bytes:
+    """What is signed of a document, and of the signature itself: name, date, key and note; None: as it once was."""
     facts = {name: value for name, value in document["facts"].items() if name != "signatures"}
-    told = {name: own.get(name) for name in ("by", "date", "public_key", "note")}
-    whole = {"model": {**document, "facts": facts}, "signed": told}
+    whole = {**document, "facts": facts}
+    if own is not None:
+        told = {name: own.get(name) for name in ("by", "date", "public_key", "note")}
+        whole = {"model": whole, "signed": told}
     return json.dumps(whole, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
 
 
@@ -308,19 +316,25 @@ def signatures(document: Mapping[str, Any]) -> list[Signed]:
     found = document["facts"].get("signatures", ())
     if not found:
         return []
+    told = []
+    for own in found:
+        fits = _fits(own, signed_bytes(document, own))
+        is_earlier = not fits and _fits(own, signed_bytes(document, None))
+        told.append(Signed(own["by"], own["date"], own["public_key"], own.get("note"), fits, is_earlier))
+    return told
+
+
+def _fits(own: Mapping[str, Any], signed: bytes) -> bool:
+    """Whether a signature is one of these bytes."""
     _, ed25519 = _library()
     from cryptography.exceptions import InvalidSignature
 
-    told = []
-    for own in found:
-        try:
-            key = ed25519.Ed25519PublicKey.from_public_bytes(base64.b64decode(own["public_key"]))
-            key.verify(base64.b64decode(own["signature"]), signed_bytes(document, own))
-            fits = True
-        except (InvalidSignature, ValueError):
-            fits = False
-        told.append(Signed(own["by"], own["date"], own["public_key"], own.get("note"), fits))
-    return told
+    try:
+        key = ed25519.Ed25519PublicKey.from_public_bytes(base64.b64decode(own["public_key"]))
+        key.verify(base64.b64decode(own["signature"]), signed)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
 
 
 def public_key_of(key_file: Path) -> str:

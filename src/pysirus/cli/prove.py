@@ -288,5 +288,6 @@ def _found_on(loaded: Any, table: str, by: str | None) -> dict[str, Any]:
     from pysirus.cli.edit import training_rows
 
     rules = model_of(loaded)
-    found = {"metrics": rules.metrics(*training_rows(table, rules, None))}
+    name = Path(table).name if Path(table).exists() else None  # an address may have a password in it
+    found = {"metrics": rules.metrics(*training_rows(table, rules, None)), "source": name}
     return found if by is None else {**found, "groups": score_groups(rules, table, Truth().of(rules), by)}

@@ -352,6 +352,8 @@ class Lifecycle(Decisions):
         evidence: Any = None,
         monitoring: Any = None,
         title: str | None = None,
+        source: str | None = None,
+        date: Any = None,
     ) -> Card:
         """A model card: a document for those who check models, with what the file knows and what a person says.
 
@@ -370,6 +372,10 @@ class Lifecycle(Decisions):
             What ``monitor`` found, or its ``to_dict()``.
         title : str, optional
             The heading.
+        source : str, optional
+            Where the rows of ``metrics`` come from, such as the name of a file.
+        date : date or str, optional
+            When the document was written. Default: today.
 
         Returns
         -------
@@ -390,7 +396,8 @@ class Lifecycle(Decisions):
 
         model = self._as_model()
         told: dict[str, Any] = {"metrics": metrics, "groups": groups, "evidence": evidence, "monitoring": monitoring}
-        return make_card(model, about, title=title, recipe=self._keep_recipe(model).facts.learned_by, **told)
+        told |= {"title": title, "source": source, "day": date}
+        return make_card(model, about, recipe=self._keep_recipe(model).facts.learned_by, **told)
 
     def diff(self, new: Any) -> Diff:
         """Compare with a newer model: which rules were kept, shifted, added or removed.

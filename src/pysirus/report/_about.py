@@ -26,6 +26,10 @@ QUESTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "source": ("Source", "Systems, files or studies that the rows come from, and the query."),
         "period": ("Period", "The dates of the rows, and of the target."),
         "target": ("How the target was recorded", "Its definition, who records it, and how long after the features."),
+        "features": (
+            "Definition of features",
+            "What each one means, its unit, and when it is measured.",
+        ),
         "preparation": ("Preparation", "Rows and columns that were left out, joins, corrections, imputation."),
         "rights": ("Rights and consent", "The legal basis, consent or licence for this use of the data."),
     },
@@ -34,6 +38,8 @@ QUESTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "expert_review": ("Expert review", "Who read the rules, and which directions or rules they questioned."),
     },
     "evidence": {
+        "other_rows": ("Where the other rows come from", "Source and dates of the test rows; how they differ."),
+        "metrics": ("Choice of metrics", "Which of them count for this use, and what an error costs."),
         "out_of_time": ("Out-of-time test", "Result on rows from after the training period."),
         "independent": ("Independent replication", "Who repeated the fit, when, and with which result."),
         "deployed_code": ("Deployed code", "How the code in production was compared with the model."),
@@ -63,6 +69,33 @@ QUESTIONS: dict[str, dict[str, tuple[str, str]]] = {
         "approved": ("Approval", "Who approved it, for which use, until when."),
     },
 }
+
+NONE = "none that we know"
+VALIDATION = "model validation and monitoring: "
+DEVELOPMENT, GOVERNANCE = "model development and model use", "governance and controls"
+# sections of the card -> where each document treats them
+CROSSWALK = (
+    ("Purpose; Owner", f"{DEVELOPMENT}; {GOVERNANCE}", "1(a)", "3a, 3b"),
+    ("Population; Data", DEVELOPMENT, "2(d)", "5a, 5b, 6a, 6b, 7, 8a, 9a, 9b, 20a, 20b"),
+    ("Method; Rules", f"{VALIDATION}conceptual soundness", "1(c), 2(a), 2(b)", "12c, 15, 22"),
+    ("Evidence", f"{VALIDATION}outcomes analysis", "2(g), 4", "12e, 16, 21, 23a"),
+    ("Groups", NONE, "2(g), 3", "3c, 14, 23a, 23b"),
+    ("Limits", DEVELOPMENT, "2(e), 3, 5", "26, 27b"),
+    ("Monitoring plan", f"{VALIDATION}ongoing monitoring", "9", NONE),
+    ("Changes and signatures", GOVERNANCE, "2(g), 6", "12f, 24"),
+)
+SOURCES = (
+    "SR 26-2: Revised Guidance on Model Risk Management, Federal Reserve, FDIC and OCC, 17 April 2026; by heading. The "
+    "headings are those that OCC Bulletin 2026-13 names; we checked the parts of validation against quotations, and "
+    "did not have the full text. Its part on products of third parties, such as this library, is not covered.",
+    "Annex IV of Regulation (EU) 2024/1689 (AI Act); by point. Points 1(b), 1(d) to 1(h), 2(c), 2(f), 2(h), 7 and 8 "
+    "(hardware, forms of delivery, instructions for use, architecture, planned changes, cybersecurity, standards, "
+    "declaration of conformity) are not covered, and of point 5 (risk management) only what Limits asks.",
+    "TRIPOD+AI: Collins and others, BMJ 2024;385:e078378; by item. Items that are not listed, such as 10 (sample "
+    "size), 11 (missing data), 17 (ethics), 18 (open science) and 27a (poor input data), are not covered.",
+    "This table says where to look. An item may ask for more than the section has. It claims no compliance with any of "
+    "them.",
+)
 
 
 def template() -> str:
@@ -111,7 +144,7 @@ def _shown(value: Any) -> str:
 def _text(place: str, value: Any) -> str:
     if isinstance(value, list):
         return "; ".join(_text(place, own) for own in value)
-    if isinstance(value, (str, int, float, date, time)):
+    if isinstance(value, (str, int, float, date, time)) and not isinstance(value, bool):
         return str(value)
     raise ParameterError(f"about: {place} must be a text, a number, a date or a list of these, got {_shown(value)}.")
 

@@ -10,16 +10,19 @@ import html
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import date, datetime, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from pysirus import __version__
+from pysirus._data.column import mark_of_marks
 from pysirus._data.table import Feature
 from pysirus._model.agreement import doubts
 from pysirus._model.held_out import METRICS, metric_texts
 from pysirus._model.model import Model
-from pysirus._model.reference import list_mark
+from pysirus._model.reference import list_mark, rules_of_few_rows
 from pysirus._model.row_sums import LEAST_ROWS
 from pysirus._parameters import ParameterError
 from pysirus._runtime.output import DOCUMENT, check_output, write_text
@@ -27,12 +30,13 @@ from pysirus._text.format import format_date, format_label, format_number, forma
 from pysirus._text.message import say, setting
 from pysirus._use.edit import trail_lines
 from pysirus._use.groups import GroupMetrics
+from pysirus._use.score import Score
 from pysirus.export.lists import escape_markdown, to_html, to_markdown
-from pysirus.report._about import QUESTIONS, read_about
+from pysirus.report._about import CROSSWALK, QUESTIONS, SOURCES, read_about
 
 NOT_STATED = "not stated"
 MOST_LEVELS = 8  # categories of a column that are named
-LARGE = 1e5  # numbers that are written with commas
+LARGE = 1e4  # numbers that are written with commas
 FEW = "fewer than 10 rows"  # which are not counted apart
 TITLES = {
     "purpose": "Purpose",
@@ -52,24 +56,6 @@ LIMITS = (
     "Rules are associations in the training rows. They do not establish causes.",
     "Beyond the range of the training rows a rule says what it says at the end of that range.",
     "Thresholds are quantiles of the training rows: another sample has others near them.",
-)
-CROSSWALK = (
-    ("Purpose; Owner", "development and use; governance", "1(a), 1(h), 2(b)", "3a, 4"),
-    ("Population; Data", "development: data", "2(d)", "5a, 5b, 6a, 6b, 7, 8a, 9, 20"),
-    ("Method; Rules", "conceptual soundness", "2(a), 2(b), 2(c)", "11, 12, 15, 21, 22"),
-    ("Evidence", "outcomes analysis; validation", "2(g), 4", "16, 23a"),
-    ("Groups", "outcomes analysis", "2(g), 3", "3c, 14, 23b"),
-    ("Limits", "limitations; use", "2(e), 3, 5", "25, 26, 27a"),
-    ("Monitoring plan", "ongoing monitoring", "3, 9", "24, 27c"),
-    ("Changes and signatures", "documentation; governance", "2(f), 6", "18f, 24"),
-)
-SOURCES = (
-    "SR 26-2: Revised Guidance on Model Risk Management, Federal Reserve, 17 April 2026; by topic.",
-    "Annex IV of Regulation (EU) 2024/1689 (AI Act); by point. Points 7 and 8 (standards, declaration of conformity) "
-    "are not covered.",
-    "TRIPOD+AI: Collins and others, BMJ 2024;385:e078378; by item. Items of a paper (title, abstract, funding, ethics) "
-    "are not covered.",
-    "This table says where to look. It claims no compliance with any of them.",
 )
 
 
@@ -108,11 +94,14 @@ class Card:
         What stands in each section.
     missing : list of str
         What a person has not said, as ``section.key``.
+    date : str
+        When it was written.
     """
 
     title: str
     sections: Mapping[str, Sequence[Block]]
     missing: tuple[str, ...]
+    date: str
 
     def __str__(self) -> str:
         return self.to_markdown()
@@ -142,7 +131,8 @@ class Card:
 
     def _summary(self, escape: Any) -> list[str]:
         asked = sum(map(len, QUESTIONS.values()))
-        return [escape(f"{asked - len(self.missing)} of {asked} questions to a person are answered.")]
+        written = f"Written on {one_line(self.date)} with pysirus {__version__}."
+        return [escape(f"{written} {asked - len(self.missing)} of {asked} questions to a person are answered.")]
 
     def to_html(self) -> str:
         """The document as one HTML page, which loads nothing."""
@@ -168,6 +158,7 @@ th, td { text-align: left; padding: .3rem .8rem .3rem 0; border-bottom: 1px soli
 dl { display: grid; grid-template-columns: 13rem 1fr; gap: .3rem 1rem; margin: .5rem 0; }
 dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
 dd.blank { background: var(--mark); padding: 0 .4rem; font-style: italic; }
+.pysirus-rules { min-width: 42rem; }
 @media (max-width: 40rem) { dl { grid-template-columns: 1fr; } } @media print { html { font-size: 12px; } }
 """
 
@@ -216,10 +207,12 @@ def make_card(
     about: Mapping[str, Any] | str | os.PathLike[str] | None = None,
     *,
     title: str | None = None,
-    metrics: Any = None,
+    metrics: Score | None = None,
     groups: GroupMetrics | None = None,
     evidence: Any = None,
     monitoring: Any = None,
+    source: str | None = None,
+    day: str | date | None = None,
     recipe: Mapping[str, Any] | None = None,
 ) -> Card:
     """The card of a model; see ``RuleModel.card``."""
@@ -230,7 +223,7 @@ def make_card(
         "data": [*_data(model)],
         "method": [*_method(model, recipe)],
         "rules": [Rules(model)],
-        "evidence": [*_evidence(model, metrics, evidence)],
+        "evidence": [*_evidence(model, metrics, evidence, source)],
         "groups": [] if groups is None else [_groups(groups)],
         "limits": [*LIMITS, *_few_rows(model), *(say(own) for own in doubts(model))],
         "monitoring": [*_monitoring(model, monitoring)],
@@ -247,7 +240,7 @@ def make_card(
             asked.append(Fact(label, answer))
         sections[key] = [*asked, *known.get(key, [])]
     heading = title or f"Model card: {model.target}"
-    return Card(heading, sections, tuple(missing))
+    return Card(heading, sections, tuple(missing), str(day or datetime.now(timezone.utc).date()))
 
 
 def _check_same(model: Model, groups: Any, evidence: Any, monitoring: Any) -> None:
@@ -295,8 +288,7 @@ def _data(model: Model) -> Iterator[Block]:
     for name, label in (("weights", "Sample weights"), ("exposure", "Exposure"), ("groups", "Groups of rows")):
         if roles.get(name):
             yield Fact(label, roles[name])
-    mark = model.facts.fingerprint
-    yield Fact("Fingerprint of the rows", f"{mark['target']} (target), in the file for each column" if mark else "none")
+    yield Fact("Fingerprint of the training rows", _training_mark(model) or "none")
     yield Grid(("feature", "kind", "training rows", "missing", "rules"), [*_columns(model)])
 
 
@@ -341,17 +333,22 @@ def _method(model: Model, recipe: Mapping[str, Any] | None) -> Iterator[Block]:
         yield Fact("Kinds of lists compared", facts.why_this_kind)
 
 
-def _evidence(model: Model, metrics: Any, evidence: Any) -> Iterator[Block]:
+def _evidence(model: Model, metrics: Score | None, evidence: Any, source: str | None) -> Iterator[Block]:
     held, tuning = model.out_of_fold, model.tuning
     rows = [] if held is None else [["held-out rows", *own] for own in _metric_rows(held.metrics)]
     if metrics is not None:
-        rows += [[f"{metrics.n_rows:,} other rows", *own] for own in _metric_rows(metrics.metrics)]
+        which = "training rows" if metrics.fingerprint == _training_mark(model) else f"{metrics.n_rows:,} other rows"
+        rows += [[which, *own] for own in _metric_rows(metrics.metrics)]
     if held is None:
         yield Fact("Cross-validation", "none: no metric of held-out rows is in the file")
     else:
         yield Fact("Cross-validation", f"{held.n_folds} folds, repetitions: {held.n_repeats}")
     if tuning is not None:
         yield Fact("Stability between folds", f"{tuning.stability:.2f} (1: the same rules in every fold)")
+    if metrics is not None:
+        of = "" if source is None else f" of {source}"
+        same = ": THE TRAINING ROWS, which say nothing about others" if which == "training rows" else ""
+        yield Fact("Other rows", f"{metrics.n_rows:,} rows{of}, fingerprint {metrics.fingerprint}{same}")
     if rows:
         yield Grid(("rows", "metric", "value", "standard error"), rows)
     if evidence is not None:
@@ -361,6 +358,14 @@ def _evidence(model: Model, metrics: Any, evidence: Any) -> Iterator[Block]:
             error = "" if rate["standard_error"] is None else f" ± {rate['standard_error']:.2f}"
             what = f"{rate['value']:.2f}{error} of the rules, by {told['n_resamples']} resamples"
             yield Fact("Expected to return in an independent sample", what)
+
+
+def _training_mark(model: Model) -> str | None:
+    """The fingerprint of the training rows, as ``Score`` has that of others."""
+    mark = model.facts.fingerprint
+    if mark is None:
+        return None
+    return f"{mark_of_marks(int(own, 16) for own in (*(own for _, own in mark['columns']), mark['target'])):016x}"
 
 
 def _metric_rows(metrics: Mapping[str, Any]) -> list[list[str]]:
@@ -379,15 +384,16 @@ def _groups(found: GroupMetrics) -> Grid:
         gap = f"{format_number(own.gap.value, 2)} ({format_number(own.gap.low, 2)} to {format_number(own.gap.high, 2)})"
         chosen = "" if own.selected is None else format_percent(own.selected.value)
         rows.append([own.name, f"{own.n_rows:,}", value, gap, chosen, "few rows" if own.is_small else ""])
-    return Grid((found.by, "rows", METRICS[metric], "observed less predicted (95%)", "selected", ""), rows)
+    heads = ["observed less predicted (95%)", ""]
+    if found.whole.selected is not None:
+        label = format_label(found.model.labels[found.model.positive])
+        heads = [f"share of {label}, {heads[0]}", f"decided for {label}"]
+    return Grid((found.by, "rows", METRICS[metric], *heads, ""), rows)
 
 
 def _few_rows(model: Model) -> Iterator[Block]:
     """Rules whose outputs say what came true of a few persons or things."""
-    sides = {i: [own.n_inside, own.n_outside] for i, own in enumerate(model.rules, start=1) if own.conditions}
-    few = [i for i, own in sides.items() if any(n is not None and n < LEAST_ROWS for n in own)]
-    if few:
-        which = f"rule {few[0]}" if len(few) == 1 else f"rules {', '.join(map(str, few))}"
+    if which := rules_of_few_rows(model):
         yield say(
             f"Outputs of {which} are of fewer than {LEAST_ROWS} training rows, so that they tell what came true of "
             f"these rows. {setting('min_samples_leaf', LEAST_ROWS)} keeps such rules out of a list."
