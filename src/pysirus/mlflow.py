@@ -73,9 +73,13 @@ def save_model(
     folder = Path(path)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise FileExistsError(f"'{folder}' exists and is not empty. Give another folder.")
-    folder.mkdir(parents=True, exist_ok=True)
+    if not hasattr(model, "_as_model"):
+        raise TypeError(
+            f"A model of pysirus is saved here: a fitted estimator or a RuleModel, got {type(model).__name__}."
+        )
     own = Model() if mlflow_model is None else mlflow_model
     own.signature = signature if signature is not None else _signature_of(model, input_example)
+    folder.mkdir(parents=True, exist_ok=True)
     if metadata is not None:
         own.metadata = metadata
     model.save(folder / FILE)

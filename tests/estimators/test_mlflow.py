@@ -65,3 +65,10 @@ def test_folder_with_files_is_not_written_into(tmp_path):
     (tmp_path / "x.txt").write_text("mine")
     with pytest.raises(FileExistsError, match="not empty"):
         flavor.save_model(next(models()), tmp_path)
+
+
+def test_what_is_no_fitted_model_is_refused_and_leaves_no_folder(tmp_path):
+    for model, error in (({"a": 1}, TypeError), (SirusClassifier(), ValueError)):
+        with pytest.raises(error, match="fitted"):
+            flavor.save_model(model, tmp_path / "m")
+        assert not (tmp_path / "m").exists()
