@@ -102,8 +102,8 @@ def steps(runs: dict[str, Lines]) -> str:
     encode = next(line for line in runs["kernels"] if line.get("step") == "encode")
     return (
         table(["step", *(f"{size:,} trees" for size in sizes)], rows)
-        + f"\nThe matrix ({encode['bytes'] / 1e9:.1f} GB) is made once a table, in {encode['ms']:.1f} ms. "
-        "The last line but one is a block as a whole, which needs three searches.\n"
+        + f"\nThe matrix ({encode['bytes'] / 1e9:.1f} GB) is made once per table, in {encode['ms']:.1f} ms. "
+        "The last line but one is a whole block, which needs three searches.\n"
     )
 
 

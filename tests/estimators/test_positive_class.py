@@ -71,7 +71,8 @@ def test_explanations_speak_of_it(bad, good):
     np.testing.assert_array_equal(frame["contribution"], -good.explain(rows).to_frame("pandas")["contribution"])
     text = str(bad.explain(rows[:1]))
     assert text.startswith("Contributions to the log-odds of bad,") and "probability of bad" in text
-    assert text.endswith(f"{100 * bad.predict_proba(rows)[0, 0]:.1f}%")
+    *_, probability, decision = text.splitlines()
+    assert probability.endswith(f"{100 * bad.predict_proba(rows)[0, 0]:.1f}%") and decision.startswith("decision: ")
     found = bad.explain(rows[:1]).to_dict()
     assert found["scale"] == "the log-odds of bad" and list(found["baseline"]) == ["bad"]
 

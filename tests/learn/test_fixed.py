@@ -300,7 +300,8 @@ def test_views_mark_it(rows, response, tmp_path):
     model.report(tmp_path / "r.html", X=X, y=y)
     page = (tmp_path / "r.html").read_text(encoding="utf-8")
     effect = FIXED[response].split(" if")[0]
-    assert f"<td>{effect} if a &lt; 0.123 &amp; few &gt;= 2</td>" in page and "given, with a fixed effect" in page
+    shown = effect.replace("-", "−")
+    assert f"<td>{shown} if a &lt; 0.123 &amp; few &gt;= 2</td>" in page and "given, with a fixed effect" in page
     assert f"given with the fixed effect {effect}" in page
     assert f"{FIXED[response]}  ->  {FIXED[response].removeprefix(effect + ' if ')}" in str(
         model.diff(estimator(response, n_rules=4, required_rules=[CONDITIONS]).fit(X, y))

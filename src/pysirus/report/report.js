@@ -47,7 +47,7 @@ function inWords(size) {
   const what = scored && !hazard ? "deviance" : data.classes || hazard ? null : "variance";
   const share = size.error < 1 ? `${Math.round(100 * (1 - size.error))}%` : "none";
   const back = `${Math.round(size.stability * size.nPositive)} of ${plural(size.nPositive, "rule")} selected again`;
-  return [what ? `explains ${share} of the ${what} (${named})` : named, `${back} (stability ${format(size.stability, 2)})`];
+  return [what ? `explains ${share} of the ${what} (${named})` : named, `${back} (stability between folds ${format(size.stability, 2)})`];
 }
 
 function showSize() {
