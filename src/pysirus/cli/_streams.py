@@ -42,7 +42,7 @@ OPTIONS |= {"sample_weight": "--sample-weight", "rules": "--add", "full": "`pysi
 OPTIONS |= {"time": "--periods", "groups": "--groups"}
 OPTIONS |= {"tolerance": "--tolerance", "training": "--training"}
 OPTIONS |= {"pdo": "--pdo", "base_score": "--base-score", "base_odds": "--base-odds"}
-OPTIONS |= {name: f"--{name}" for name in ("direction", "outcome", "reference", "by")} | {
+OPTIONS |= {name: f"--{name}" for name in ("direction", "outcome", "reference", "by", "reasons", "table", "edit")} | {
     "k": "-k",
     "texts": "--reason",
 }

@@ -20,6 +20,7 @@ from typing import Any
 from pysirus._model.model import Model
 from pysirus._terms.term import columns_of
 from pysirus._text.format import one_line
+from pysirus._text.message import Parameter
 from pysirus._use.verify import changed_literals
 from pysirus.export._addends import link_lines, pair_of, rule_lines
 from pysirus.export._conditions import ExportError, check_labels, column_of, used_features
@@ -273,7 +274,9 @@ def to_sql(
     if reasons is None:
         return f"{_comments(writer)}{_statement({prediction: writer}, dialect, table)}\n"
     if table is None:
-        raise ExportError("The option reasons writes a statement: name the table to read by the option table.")
+        raise ExportError(
+            f"{Parameter('reasons')} adds columns to the rows of a table: name it with {Parameter('table')}."
+        )
     asked = reason_columns(writer, reasons, direction, outcome, reference, by)
     check_statement(writer, dialect or ANY)
     return f"{_comments(writer)}-- {asked.comment}\n{query({prediction: writer}, table, asked)}\n"
