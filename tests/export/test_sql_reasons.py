@@ -79,7 +79,7 @@ def test_an_outcome_may_be_named(engine):
 
 def test_other_engines_and_expressions_are_refused():
     model = random_model(np.random.default_rng(0), "two")
-    with pytest.raises(ExportError, match="name the table"):
+    with pytest.raises(ExportError, match="name it with"):
         model.export("sql", dialect="duckdb", reasons=4)
     with pytest.raises(ExportError, match="dialect='postgres' or 'duckdb'"):
         model.export("sql", dialect="sqlite", table="data", reasons=4)
