@@ -288,14 +288,13 @@ class _Rows:
         found, truth = self.found[rows], self.truth[rows]
         metrics = model.family.score_metrics(Predicted(found.reshape(len(w), -1), truth, w))
         score = Score(metrics, len(w), model.target)
-        if model.classes is None:
-            said, came = found, truth.astype(np.float64)
-        else:
+        said, came, chosen = found, truth.astype(np.float64), None
+        if model.classes is not None:
             said, came = found[:, model.positive], (truth == model.positive).astype(np.float64)
+            chosen = model.choose(found) == model.positive
         observed, predicted = (float(w @ values / w.sum()) for values in (came, said))
         plain = Group(name, len(w), score, observed, predicted, mean_of(came - said, w))
-        if model.classes is None:
+        if chosen is None:
             return plain
-        chosen, is_member = model.choose(found) == model.positive, came > 0
-        shares = [share_of(chosen[own], w[own]) for own in (is_member, ~is_member)]
+        shares = [share_of(chosen[own], w[own]) for own in (came > 0, came == 0)]
         return Group(name, len(w), score, observed, predicted, plain.gap, share_of(chosen, w), *shares)

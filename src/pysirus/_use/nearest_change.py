@@ -77,12 +77,11 @@ class Wish:
 
 def read_wish(model: Model, to: Any) -> Wish:
     """What is wanted, checked."""
-    outcome = None if model.classes is None else class_number(model, to, "to")
-    if outcome is not None:
+    if model.classes is not None:
+        if (outcome := class_number(model, to, "to")) is None:
+            raise ParameterError(f"{Parameter('to')} must be the class that is wanted, got {to!r}.")
         mix, start = model.family.winning_margins(outcome)
         return Wish(mix, start, format_label(model.labels[outcome]), outcome)
-    if model.classes is not None:
-        raise ParameterError(f"{Parameter('to')} must be the class that is wanted, got {to!r}.")
     low, high = _range(to)
     ends = [(1.0, low), (-1.0, high)]
     known = [(sign, model.family.score_at(end)) for sign, end in ends if math.isfinite(end)]

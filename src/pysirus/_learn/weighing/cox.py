@@ -72,7 +72,7 @@ class ByCox(ByLikelihood):
 
     def spread(self, training: Training, moments: Moments) -> float:
         """The share of rows with an event."""
-        response = _times_of(training)
+        response = _times_of(training.response)
         return float(np.average(response.events, weights=response.weights))
 
     def standardised_effect(self, gaps: Floats, constant: Floats, spread: float) -> Floats:
@@ -90,7 +90,7 @@ class ByCox(ByLikelihood):
         return replace(super().weigh(training, rules, moments, sizes), mean=0.0, patterns=None)
 
     def _rows(self, training: Training, rules: Sequence[FittedTerm]) -> CoxRows:
-        response = _times_of(training)
+        response = _times_of(training.response)
         risk = risk_sets(response.times, response.events)
         return cox_rows(rules, training.binned, risk, training.seed, response.weights)
 
@@ -118,7 +118,7 @@ class ByCox(ByLikelihood):
 
     def describe(self, training: Training, weighted: WeightedPrefixes) -> WeightedPrefixes:
         """Events and medians inside and outside each rule, and the baseline hazard of every size."""
-        response = _times_of(training)
+        response = _times_of(training.response)
         risk = risk_sets(response.times, response.events)
         kept = kept_times(risk.event_times)
         every = [self.scores(training.binned, response, weighted, row) for row in range(len(weighted.sizes))]
@@ -137,7 +137,7 @@ class ByCox(ByLikelihood):
     def fitted(self, training: Training, weighted: WeightedPrefixes, row: int) -> Cox:
         """With the baseline hazard of the list."""
         assert weighted.hazard_times is not None and weighted.hazards is not None
-        response = _times_of(training)
+        response = _times_of(training.response)
         every = outcome(response, np.ones(response.n_rows, dtype=bool))
         hazard = BaselineHazard(weighted.hazard_times, weighted.hazards[row])
         survival = Survival(response.event_name, every.n_events, every.median, hazard, self.family.event_value)
@@ -149,10 +149,9 @@ class ByCox(ByLikelihood):
 
     def evaluate(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> list[Pairs]:
         """Pairs of the held-out rows, for every size."""
-        assert isinstance(response, SurvivalResponse)
-        scores = np.round(weighted.scores(holds), SCORE_DIGITS).T
-        times, events, w = response.times, response.events, response.weights
-        return [count_pairs(times, events, np.ascontiguousarray(own), w) for own in scores]
+        scores, own = np.round(weighted.scores(holds), SCORE_DIGITS).T, _times_of(response)
+        times, events, w = own.times, own.events, own.weights
+        return [count_pairs(times, events, np.ascontiguousarray(row), w) for row in scores]
 
     def pooled_error(self, held_out_loss: Sequence[list[Pairs]]) -> PooledError:
         """2 (1 - C) of the pairs within folds: scores of two folds do not compare."""
@@ -172,19 +171,18 @@ class Martingale(Gradient):
 
     def raw(self, binned: Binned, response: Response) -> Floats:
         """Residuals, which are rounded already."""
-        assert isinstance(response, SurvivalResponse)
-        risk = risk_sets(response.times, response.events)
-        scores = self.by.scores(binned, response, self.weighted, -1)
-        return cox_residuals(risk, scores, response.weights, SHRINKAGE)[0]
+        own = _times_of(response)
+        scores = self.by.scores(binned, own, self.weighted, -1)
+        return cox_residuals(risk_sets(own.times, own.events), scores, own.weights, SHRINKAGE)[0]
 
     def rounding_for(self, found: Extremes) -> Rounding | None:
         """None where the list explains all."""
         return None if found.low == found.high else Rounding(float(found.low[0]), float(found.high[0]))
 
 
-def _times_of(training: Training) -> SurvivalResponse:
-    assert isinstance(training.response, SurvivalResponse)
-    return training.response
+def _times_of(response: Response) -> SurvivalResponse:
+    assert isinstance(response, SurvivalResponse)
+    return response
 
 
 def outcome(response: SurvivalResponse, rows: NDArray[np.bool_]) -> Outcome:
