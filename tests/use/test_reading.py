@@ -209,8 +209,9 @@ def test_of_two_classes_the_log_odds_are_told(cancer, two):
     assert lines[0] == "Contributions to the log-odds of class 1, from the average training row"
     assert lines[1].split() == ["#", "fired", "rule", "log-odds", "probability", "of", "class", "1"]
     assert lines[2].split()[0] == "average"
-    assert lines[-1].split()[0] == "prediction" and lines[-1].endswith(f"{100 * two.predict_proba(X[:1])[0, 1]:.1f}%")
-    points = [float(line.split()[-2]) for line in lines[3:-1]]
+    end = next(i for i, line in enumerate(lines) if line.split()[0] == "prediction")
+    assert lines[end].endswith(f"{100 * two.predict_proba(X[:1])[0, 1]:.1f}%") and lines[end + 1].startswith("inputs: ")
+    points = [float(line.split()[-2]) for line in lines[3:end]]
     table = two.model_.align(X[:1])
     for rule, found in zip(two.rules_, points):
         assert found == pytest.approx(float(two.model_.added(rule)[0 if rule.holds(table)[0] else 1]), abs=0.0051)
