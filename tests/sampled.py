@@ -21,8 +21,8 @@ CLUSTERS = FULL or os.environ.get("PYSIRUS_TEST_CLUSTERS") == "1"  # servers tha
 
 def few(cases: Sequence[Any], every: int = 3) -> list[Any]:
     """Every third of some cases that other programs take long for; with ``PYSIRUS_TEST_ENGINES=1`` the others too."""
-    others = [case for turn, case in enumerate(cases) if turn % every]
-    return [*cases[::every], *(pytest.param(case, marks=pytest.mark.engines) for case in others if ENGINES)]
+    others = [case if isinstance(case, tuple) else (case,) for turn, case in enumerate(cases) if turn % every]
+    return [*cases[::every], *(pytest.param(*case, marks=pytest.mark.engines) for case in others if ENGINES)]
 
 
 def in_turns(*factors: Sequence[Any]) -> list[tuple[Any, ...]]:
