@@ -47,7 +47,7 @@ title or description names as the outcome, else what the source article says was
 named, the table is passed over. Passed over are also series in time, panels and repeated measurements, simulated
 tables, tables of frequencies, tables that leave fewer than three features, and all but the first table of an original
 study. Columns that number rows, repeat others or are known only with the outcome are left out. Of each kind of target
-the first so many were taken. `studies/benchmark/draw.py` has the rule in full, `register.csv` every table of the right
+a fixed number was taken. `studies/benchmark/draw.py` has the rule in full, `register.csv` every table of the right
 size with what became of it and why, `tables.py` what is left out of each. One thing changed since that commit: labels
 that are numbers carry the name of their column (three tables), as this library refuses numbers written as text.
 """
