@@ -59,7 +59,8 @@ def power(number: float) -> str:
 def machine(runs: dict[str, Lines]) -> str:
     """Where all of it ran."""
     found = {(first["device"], first["jax"], first["cores"]) for first, *_ in runs.values()}
-    return "; ".join(f"{device}, JAX {jax}, beside {cores} CPU cores" for device, jax, cores in sorted(found)) + ".\n"
+    texts = [f"An {device} with JAX {jax}, compared with {cores} CPU cores" for device, jax, cores in sorted(found)]
+    return "; ".join(texts) + ".\n"
 
 
 def equal(runs: dict[str, Lines]) -> str:
@@ -102,8 +103,8 @@ def steps(runs: dict[str, Lines]) -> str:
     encode = next(line for line in runs["kernels"] if line.get("step") == "encode")
     return (
         table(["step", *(f"{size:,} trees" for size in sizes)], rows)
-        + f"\nThe matrix ({encode['bytes'] / 1e9:.1f} GB) is made once per table, in {encode['ms']:.1f} ms. "
-        "The last line but one is a whole block, which needs three searches.\n"
+        + f"\nThe matrix ({encode['bytes'] / 1e9:.1f} GB) is built once per table, in {encode['ms']:.1f} ms. "
+        "The row *block* is a whole block, which needs three searches.\n"
     )
 
 
@@ -116,10 +117,10 @@ def roofline(runs: dict[str, Lines]) -> str:
     best = max(found["int8_tops"] for found in runs["million"] if "int8_tops" in found)
     return paragraph(
         f"A product of {MATRIX:,} rows with {trees:,} trees does {intensity:,.0f} operations for each byte that ",
-        f"it reads. The GPU needs {PEAK / BANDWIDTH:,.0f} to be busy ({PEAK / 1e12:,.0f} TOPS and ",
-        f"{BANDWIDTH / 1e12:.1f} TB/s by its datasheet): the product is bound by arithmetic, not by memory. It ",
-        f"reaches {min(rates):,.0f} to {max(rates):,.0f} TOPS; with draws, masks and the search the whole reaches ",
-        f"{best:,.0f}, {best * 1e12 / PEAK:.0%} of the peak.",
+        f"it reads. By its datasheet ({PEAK / 1e12:,.0f} TOPS and {BANDWIDTH / 1e12:.1f} TB/s) the GPU is fully busy ",
+        f"above {PEAK / BANDWIDTH:,.0f} operations per byte. So arithmetic limits the product, and memory does not. ",
+        f"The product alone reaches {min(rates):,.0f} to {max(rates):,.0f} TOPS; with draws, masks and the search, ",
+        f"{best:,.0f} TOPS, {best * 1e12 / PEAK:.0%} of the peak.",
     )
 
 
@@ -155,7 +156,7 @@ def first(runs: dict[str, Lines]) -> str:
     kept = next(line for line in runs["first"] if "bytes" in line)
     rows = [[line["run"], f"{line['s']:.1f}", f"{line['again_s']:.1f}"] for line in timed]
     size = f"{timed[0]['rows']:,} x {timed[0]['columns']}, {timed[0]['trees']:,} trees"
-    text = paragraph(f"What was kept took {kept['bytes'] / 1024:.0f} KB.")
+    text = paragraph(f"The compiled code took {kept['bytes'] / 1024:.0f} KB on disk.")
     return table([size, "first fit of a process, seconds", "second"], rows) + "\n" + text
 
 
@@ -180,10 +181,10 @@ def drawn(runs: dict[str, Lines]) -> str:
     """Trees that draw few of the rows."""
     line = next(line for line in runs["drawn"] if "grow_s" in line)
     return paragraph(
-        f"{line['trees']:,} trees on {line['rows']:,} x {line['columns']}, each on {line['draws']:,} rows that it ",
-        f"draws, take {line['grow_s']:.2f} s on the GPU with compiled code and {line['core_s']:.2f} s on ",
-        f"{line['core_threads']} threads of the CPU; {line['different_trees']} trees differ. The GPU still ",
-        "multiplies all rows, so it gains little from drawing few.",
+        f"On {line['rows']:,} x {line['columns']}, {line['trees']:,} trees that each draw {line['draws']:,} rows take ",
+        f"{line['grow_s']:.2f} s on the GPU with compiled code and {line['core_s']:.2f} s on {line['core_threads']} ",
+        f"threads of the CPU. {line['different_trees']} trees differ. The GPU still multiplies all rows, so drawing ",
+        "few rows saves it little time.",
     )
 
 
@@ -192,10 +193,10 @@ def pays(runs: dict[str, Lines]) -> str:
     start, rate = start_and_rate(runs)
     rows = [[str(n), power(STARTING * n), f"{STARTING * n / 1e4 / 100:,.0f}"] for n in (1, 4, 16)]
     text = paragraph(
-        f"Compilation and the first forest took {start:.1f} s. A thread of the CPU fits {power(rate)} rows x ",
-        "columns x trees a second, as one of 16. So a GPU that starts cold breaks even at ",
-        f'{power(start * rate)} rows x columns x trees for each thread. `"auto"` asks for {power(STARTING)}: a thread ',
-        "alone is faster than one of 16, and finding the GPU takes time too. That is:",
+        f"Compilation and the first forest took {start:.1f} s. With 16 threads busy, one thread of the CPU fits ",
+        f"{power(rate)} rows x columns x trees per second. So without compiled code the GPU breaks even at ",
+        f'{power(start * rate)} rows x columns x trees per thread. `"auto"` requires {power(STARTING)}, because a ',
+        "single thread is faster than one of 16, and finding the GPU takes time too. In rows, that is:",
     )
     return text + "\n" + table(["threads", "rows x columns x trees", "rows, if 100 columns and 10,000 trees"], rows)
 

@@ -85,7 +85,7 @@ def measure_wide() -> str:
     own = best_of({"grow": lambda: forest.grow(128)}, 3)["grow"] / 128
     theirs = best_of({"tree": lambda: scikit_learn.fit(problem, 1)}, 1)["tree"]
     return (
-        f"On {problem.name} a tree takes {1e3 * own:.2f} ms; one of scikit-learn's, grown to its leaves, takes "
+        f"On {problem.name}, a tree takes {1e3 * own:.2f} ms. A fully grown tree of scikit-learn takes "
         f"{theirs:.1f} s ({theirs / own:,.0f} times as long)."
     )
 
@@ -216,8 +216,8 @@ def main() -> None:
 
 PAGE = """# Benchmarks
 
-Written by `make bench-all`. All times are **processor time of one thread**, the best of a few interleaved rounds,
-on one machine on one day. Compare ratios, not times.
+`make bench-all` writes this page. All times are **processor time of one thread**: the best of a few interleaved rounds,
+measured on one machine on one day. Compare ratios, not times.
 
 - machine: {machine}
 - Python {python}; {versions}
@@ -225,7 +225,7 @@ on one machine on one day. Compare ratios, not times.
 
 ## Against other libraries
 
-In brackets: the time relative to scikit-learn's forest of 500 trees on the same data.
+The number in brackets is the time relative to scikit-learn's forest of 500 trees on the same data.
 
 {rivals}
 
@@ -235,52 +235,51 @@ In brackets: the time relative to scikit-learn's forest of 500 trees on the same
 
 ![Libraries, and how cost grows]({chart})
 
-## Around the forest
+## Outside the forest
 
 {ratios}
 
 ## How cost grows
 
-Growing 64 trees on 20,000 x 24 with 10 bins and 8 candidate columns at each node, varying one size at a time. Time
-grows as size to the power of the exponent, which is fitted on a log-log scale.
+The benchmark grows 64 trees on 20,000 x 24 with 10 bins and 8 candidate columns at each node, and varies one size at a
+time. Time grows as size to the power of the exponent, which is fitted on a log-log scale.
 
 {growth}
 
-Two threads on 100,000 x 50 grow {threads} times as fast as one on two idle cores (twice the processor time of one
-thread over the total of two).
+On two idle cores, two threads grow 100,000 x 50 {threads} times as fast as one (twice the processor time of one thread
+over the total of two).
 
-Sixteen threads of a virtual machine with 16 cores ([the run](../benchmarks/results/threads.txt), by
-`benchmarks/threads.sh`) grow 2,000,000 x 50 with 128 trees 11.7 times as fast as one, and 100,000 x 50 with 2,048
-trees 12.1 times; the splits are the same. Threads wait for each other for 2 to 6% of that time. The rest is the
-machine's: sixteen forests at once, each on a thread and a table of its own, which share nothing, take 1.7 to 1.8 times
-as long as one of them alone, 9.0 and 9.2 times one in all. The processor time of the same sums rises with the second
-thread already (from 1.98 to 2.43 s), as where one busy core is clocked higher than many. Huge pages for the memory of
-each thread, and fetching the next column ahead, changed nothing.
+On a virtual machine with 16 cores, sixteen threads grow 128 trees on 2,000,000 x 50 11.7 times as fast as one thread,
+and 2,048 trees on 100,000 x 50 12.1 times as fast ([output](../benchmarks/results/threads.txt) of
+`benchmarks/threads.sh`). The splits are identical. The threads spend 2 to 6% of that time waiting for each other. The
+machine accounts for the rest: sixteen independent forests at once, each with its own thread and table, take 1.7 to 1.8
+times as long as a single one, which amounts to a speed-up of only 9.0 and 9.2. A second thread already raises the
+processor time of the same sums from 1.98 to 2.43 s, as it would if a single busy core ran at a higher clock rate.
+Neither huge pages for the memory of each thread nor prefetching the next column made a difference.
 
-### Beside other libraries
+### Compared with other libraries
 
-A whole fit by rows, columns and trees (`python -m benchmarks.cost`). LightGBM has as many trees, of depth 2; an EBM
-finds its own number of rounds. Trees that draw 10,000 rows are bins and trees alone, without rules and weights. "Not
-run": the size before took more than 40 s, or four minutes by the clock were not enough.
+The tables show whole fits by rows, columns and trees (`python -m benchmarks.cost`). LightGBM has the same number of
+trees, of depth 2; an EBM chooses its own number of rounds. The row *trees that draw 10,000 rows* covers bins and trees
+only, without rules and weights. *Not run* means that the previous size took more than 40 s, or that this one did not
+finish within four minutes of wall time.
 
 <!-- figures: cost -->
 {cost}
 <!-- end -->
 
-## The roofline
+## Compared with the peak of the processor
 
-For every row and column, a tree of depth 2 multiplies the row's count by four bytes: by one, for the size of the bin,
-and by the three digits (base 128) of the target, for its sum. It does this at the root and again for the left
-children; right children are differences. That makes 8 n p byte products per tree, each added to a sum in a register:
-rows are sorted by bin once per table, so a sum is stored only when all rows of its bin are added. For each row and
-column, two bytes of row number and three of digits are read, twice, for 64 trees at once.
+For every row and column, a tree of depth 2 multiplies the row's count by four bytes: by one for the size of the bin,
+and by the three digits (base 128) of the target for its sum. It does this at the root and again for the left children;
+right children are differences. That makes 8 n p byte products per tree, each added to a sum in a register: rows are
+sorted by bin once per table, so a sum is stored only after all rows of its bin. For each row and column, the kernel
+reads two bytes of row number and three of digits, twice, for 64 trees at once.
 
-In brackets, next to the rate of products: the peak, that is, the same instruction on sums in registers and nothing
-else (`cpp/check/peak.cpp`), run within the same minutes. Next to the bytes: what NumPy reads when it sums an array
-larger than the cache. Drawing counts, interleaving the counts of four rows, assigning rows to nodes and searching
-splits take the rest of the time and are not counted as products. (The previous design added each row to its bin in
-memory: 16 stores of 64 bytes for each row, column and 64 trees, of which a Zen 4 core does one in two cycles; the
-products take about a quarter of that.)
+Next to the rate of products, in brackets, is the peak: the same instruction on sums in registers and nothing else
+(`cpp/check/peak.cpp`), run within the same minutes. Next to the bytes is the rate at which NumPy reads when it sums an
+array larger than the cache. Drawing counts, interleaving the counts of four rows, assigning rows to nodes and searching
+for splits take the rest of the time and do not count as products.
 
 {roofline}
 """

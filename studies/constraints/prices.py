@@ -68,9 +68,7 @@ def text_of(found: dict[str, Any]) -> str:
         uses = "uses" if name in free["columns"] else "does not use"
         same = lines[own["same_as"]]
         like = f", and gave the same rules as {same['restriction']!r}" if same is not own else ""
-        said.append(
-            f"- The list without restriction {uses} `{name}`; leaving it out cost {_signed(own['price'])}{like}."
-        )
+        said.append(f"- The unrestricted list {uses} `{name}`; leaving it out cost {_signed(own['price'])}{like}.")
     return "\n".join(said) + "\n"
 
 
