@@ -77,7 +77,6 @@ ALLOWED: dict[Excuse, str] = {
     ("docs/method.md", "credit cards"): "the column of a dataset",
     ("docs/method.md", "several columns of numbers,?"): "columns, and not the target",
     ("docs/stages-study.md", "mean responses"): "the name of a form in the recorded results",
-    ("docs/how-to/from-others.md", "(?:a|such a|same) card"): "a scorecard",
     (".card", "card : Card"): "a model card, and its class",
     ("docs/constraints.md", "may be judged on"): "of people, and not of models",
     ("docs/scale.md", "tall(?:y|ies)"): "the internals: what a tally is, is explained there",
