@@ -134,7 +134,7 @@ def equal(scale: float) -> None:
     from pysirus._data.table import read_table
     from pysirus._forest.forest import Forest, Recipe
     from pysirus._forest.gpu import DeviceForest
-    from pysirus._forest.gpu_platform import accelerator
+    from pysirus._forest.gpu_setup import accelerator
 
     card, n_rows, n_trees = accelerator(), max(1000, int(100_000 * scale)), 1000
 
@@ -172,7 +172,7 @@ def kernels(scale: float) -> None:
     from pysirus._forest import gpu_kernels as steps
     from pysirus._forest.forest import Recipe
     from pysirus._forest.gpu import DeviceForest
-    from pysirus._forest.gpu_platform import accelerator
+    from pysirus._forest.gpu_setup import accelerator
 
     card = accelerator()
     binned, response = binned_numbers(int(1_000_000 * scale), 100)
@@ -236,7 +236,7 @@ def grow_timed(part: str, n_rows: int, n_columns: int, n_trees: int, repeats: in
     """Growing, search included; the table is on the GPU, the code compiled."""
     from pysirus._forest.forest import Forest, Recipe
     from pysirus._forest.gpu import BlockLimits, DeviceForest
-    from pysirus._forest.gpu_platform import accelerator
+    from pysirus._forest.gpu_setup import accelerator
 
     binned, response = binned_numbers(n_rows, n_columns)
     recipe = Recipe(seed=1, n_threads=os.cpu_count() or 1)
@@ -317,7 +317,7 @@ def first(scale: float) -> None:
     """Without compiled code on disk, and with what that run has left there; each in a process of its own."""
     import tempfile
 
-    from pysirus._forest.gpu_platform import SWITCH
+    from pysirus._forest.gpu_setup import SWITCH
 
     command = [sys.executable, __file__, "--only", "first_here", "--scale", str(scale)]
     with tempfile.TemporaryDirectory() as folder:
@@ -374,7 +374,7 @@ def drawn(scale: float) -> None:
     """Trees that draw a hundredth of the rows."""
     from pysirus._forest.forest import Forest, Recipe
     from pysirus._forest.gpu import DeviceForest
-    from pysirus._forest.gpu_platform import accelerator
+    from pysirus._forest.gpu_setup import accelerator
 
     binned, response = binned_numbers(int(1_000_000 * scale), 100)
     n_trees, cores = max(256, int(10_000 * min(1, 10 * scale))), os.cpu_count() or 1
@@ -412,7 +412,7 @@ def crossover(scale: float) -> None:
     """Growing by rows and trees: a GPU with compiled code, and the core on one thread and on all."""
     from pysirus._forest.forest import Forest, Recipe
     from pysirus._forest.gpu import DeviceForest
-    from pysirus._forest.gpu_platform import accelerator
+    from pysirus._forest.gpu_setup import accelerator
 
     card, cores = accelerator(), os.cpu_count() or 1
 
@@ -441,7 +441,7 @@ def crossover(scale: float) -> None:
 
 def run_parts(arguments: argparse.Namespace) -> None:
     """Each part in a process of its own, which is ended when its time is over."""
-    from pysirus._forest.gpu_platform import SWITCH, TEST_PLATFORM
+    from pysirus._forest.gpu_setup import SWITCH, TEST_PLATFORM
 
     environment = {**os.environ, "PYTHONUNBUFFERED": "1", SWITCH: "off"}  # so that a first time is one
     if arguments.platform != "gpu":
@@ -484,7 +484,7 @@ def main() -> None:
     try:
         import jax
 
-        from pysirus._forest.gpu_platform import accelerator
+        from pysirus._forest.gpu_setup import accelerator
 
         say(arguments.only, jax=jax.__version__, device=accelerator().name, cores=os.cpu_count())
         globals()[arguments.only](arguments.scale)

@@ -15,7 +15,7 @@ from pathlib import Path
 from textwrap import fill
 from typing import Any
 
-from pysirus._forest.gpu_platform import STARTING
+from pysirus._forest.gpu_setup import STARTING
 
 ROOT = Path(__file__).parents[1]
 LINES = ROOT / "benchmarks" / "results" / "accelerator.jsonl"

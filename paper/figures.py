@@ -19,7 +19,7 @@ from paper.methods import Result
 from paper.problems import load
 from pysirus import SirusRegressor, SirusRegressorCV, plot
 from pysirus._runtime.output import writing
-from pysirus._terms.dependence import Span, rule_vector
+from pysirus._terms.allowed import Span, rule_vector
 
 MACHINE_P0 = 0.072  # the paper's, for its post-treatment illustration
 

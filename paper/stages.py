@@ -38,7 +38,7 @@ from pysirus._learn.weighing.base import ByRidge, HeldOutSums
 from pysirus._model.tuning import IDEAL
 from pysirus._runtime.output import write_text
 from pysirus._runtime.sums import ExactSums
-from pysirus._terms.dependence import Span
+from pysirus._terms.allowed import Span
 from pysirus._terms.rule import Rule, rules_of
 from pysirus._weights.moments import gram_of, rule_moments
 from pysirus._weights.weighted import holds_in_bins, ridge_weights, with_outputs

@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus import stability
+from pysirus._learn.fit import FEW_STAGE_TREES, STAGE_SAMPLES
 from pysirus._learn.grow import MOST_DRAWN, MOST_IN_STAGES
-from pysirus._learn.stages import FEW_STAGE_TREES, STAGE_SAMPLES
 from pysirus._weights.likelihood import SAMPLED
 from studies.results import LARGE, Figures, Store, markdown, read, say, version_of, versions
 from studies.rows.cells import AFTER, LIMITS, METHODS, store_at

@@ -14,8 +14,8 @@ pytest.importorskip("jax", reason="the accelerator's code is JAX: pip install ja
 import jax
 
 from pysirus import SirusRegressor
-from pysirus._forest import gpu_kernels, gpu_platform
-from pysirus._forest.gpu_platform import SWITCH, TEST_PLATFORM, cache_folder, keeping_compiled
+from pysirus._forest import gpu_kernels, gpu_setup
+from pysirus._forest.gpu_setup import SWITCH, TEST_PLATFORM, cache_folder, keeping_compiled
 from sampled import ON_ENGINES
 
 X = np.random.default_rng(4).integers(0, 3, size=(64, 2)).astype(float)
@@ -93,11 +93,11 @@ def test_who_has_settled_it_finds_it_so(home: Path, tmp_path: Path, monkeypatch:
 def test_a_folder_that_others_write_to_is_not_used(home: Path) -> None:
     home.mkdir(parents=True)
     home.chmod(0o777)
-    assert gpu_platform._usable_folder() is None
+    assert gpu_setup._usable_folder() is None
     home.chmod(0o700)
-    assert gpu_platform._usable_folder() == home == cache_folder()
+    assert gpu_setup._usable_folder() == home == cache_folder()
 
 
 def test_no_folder_where_none_can_be_made(home: Path) -> None:
     home.parent.write_text("a file where the folder would be")
-    assert gpu_platform._usable_folder() is None
+    assert gpu_setup._usable_folder() is None

@@ -14,8 +14,8 @@ import pytest
 from in_memory import MemoryRows
 from parts import fit_rows
 from pysirus import SirusClassifier, SirusRegressor, SirusRegressorCV, SirusSurvival
-from pysirus._forest import gpu_platform
-from pysirus._forest.gpu_platform import TEST_PLATFORM, DeviceError, Work, choose_device
+from pysirus._forest import gpu_setup
+from pysirus._forest.gpu_setup import TEST_PLATFORM, DeviceError, Work, choose_device
 from pysirus._parameters import ParameterError
 from survival_table import target
 
@@ -115,7 +115,7 @@ def test_interactions_that_are_ruled_out_stay_on_the_cpu(monkeypatch: pytest.Mon
         SirusRegressor(device="gpu", interaction_cst="no_interactions").fit(X, Y)
     with pytest.raises(ParameterError, match=r"device must be 'cpu' or 'auto' with interaction_cst, got 'gpu'"):
         SirusRegressorCV(device="gpu", interaction_cst=[[0, 1]]).fit(X, Y)
-    monkeypatch.setattr(gpu_platform, "STARTING", 0)  # enough to do for a GPU
+    monkeypatch.setattr(gpu_setup, "STARTING", 0)  # enough to do for a GPU
     fitted = SirusRegressor(device="auto", interaction_cst="no_interactions", n_trees=20, random_state=0).fit(X, Y)
     assert fitted.device_ == "cpu"
 
@@ -154,9 +154,9 @@ def test_rows_that_do_not_stay_on_the_card_are_sent_again(monkeypatch: pytest.Mo
         sent.append(type(array).__name__)
         return accelerator_put(self, array)
 
-    accelerator_put = gpu_platform.Accelerator.put
+    accelerator_put = gpu_setup.Accelerator.put
     monkeypatch.setattr(gpu, "blocks_of", blocks_of)
-    monkeypatch.setattr(gpu_platform.Accelerator, "put", put)
+    monkeypatch.setattr(gpu_setup.Accelerator, "put", put)
     core, card = (
         SirusRegressor(n_trees=64, random_state=1, device=device).fit(X, Y).candidates_ for device in ("cpu", "gpu")
     )
@@ -169,4 +169,4 @@ def test_rows_on_other_machines_refuse_a_card() -> None:
 
 
 def test_choosing_imports_no_jax() -> None:
-    assert not {name.split(".")[0] for name in vars(gpu_platform)} & {"jax", "jaxlib"}
+    assert not {name.split(".")[0] for name in vars(gpu_setup)} & {"jax", "jaxlib"}

@@ -16,8 +16,7 @@ from pysirus._families.responses import ClassResponse, NumberResponse, Response,
 from pysirus._forest.forest import Forest, Recipe
 from pysirus._forest.gpu import BlockLimits, BlockShape, DeviceForest, blocks_of
 from pysirus._forest.gpu_kernels import score_of
-from pysirus._forest.gpu_platform import TEST_PLATFORM, DeviceError, accelerator
-from pysirus._forest.gpu_shape import Group, Shape
+from pysirus._forest.gpu_setup import TEST_PLATFORM, DeviceError, Group, Shape, accelerator
 from sampled import FULL, ON_ENGINES, few
 
 RNG = np.random.default_rng(7)

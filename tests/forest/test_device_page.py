@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from pysirus._forest.gpu_platform import STARTING
+from pysirus._forest.gpu_setup import STARTING
 
 ROOT = Path(__file__).parents[2]
 

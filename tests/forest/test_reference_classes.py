@@ -9,7 +9,7 @@ from test_reference import N_TREES, compare
 from at_cuts import at_its_cuts
 from given import SHARED, codes_of, read_reference
 from pysirus import SirusClassifier, SirusRegressor
-from pysirus._terms.dependence import Span, rule_vector
+from pysirus._terms.allowed import Span, rule_vector
 
 SEX = {"0", "F", "I", "M"}  # one row of the file says 0
 

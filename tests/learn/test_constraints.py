@@ -12,7 +12,7 @@ from pysirus._data.table import read_table
 from pysirus._forest.forest import InteractionConstraint
 from pysirus._learn.constraints import ConstraintParams
 from pysirus._parameters import ParameterError
-from pysirus._terms.constraints import Constraints
+from pysirus._terms.allowed import Constraints
 from pysirus._terms.rule import Condition, FittedRule
 
 

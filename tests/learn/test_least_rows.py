@@ -10,8 +10,8 @@ from parts import assert_equal_models, assert_equal_tuning, fit_parts
 from pysirus import SirusClassifier, SirusRegressor, SirusRegressorCV, SirusSurvival
 from pysirus._data.table import read_table
 from pysirus._families.responses import NumberResponse
+from pysirus._learn.fit import LEAST_ROWS
 from pysirus._learn.grow import Limits, Settings, bin_rows, select_rules
-from pysirus._learn.stages import LEAST_ROWS
 from pysirus._terms.rule import rules_of
 from pysirus._weights.weighted import holds_in_bins
 from survival_table import target

@@ -10,7 +10,7 @@ import pysirus
 from parts import assert_equal_models
 from pysirus import ModelFileError, RuleTextError, SirusClassifier, SirusRegressor, SirusRegressorCV
 from pysirus._parameters import ParameterError
-from pysirus._terms.dependence import Span, condition_vector, rule_vector
+from pysirus._terms.allowed import Span, condition_vector, rule_vector
 from signed import assert_obeys, draw_table, estimator_of, target_of
 
 FAST = {"n_trees": 100, "random_state": 0, "n_rules": 6}

@@ -10,7 +10,7 @@ from parts import draw_at_most, make_frame
 from pysirus import SirusRegressor, SirusRegressorCV
 from pysirus._forest.forest import DRAW, Recipe
 from pysirus._learn import grow
-from pysirus._learn.stages import STAGE_SAMPLES, stage_trees
+from pysirus._learn.fit import STAGE_SAMPLES, stage_trees
 from pysirus._learn.training import MemoryTraining
 
 N_ROWS, MOST = 600, 60

@@ -13,7 +13,7 @@ from pysirus._bins.cuts import Binned, Cuts
 from pysirus._data.column import Column
 from pysirus._forest.forest import Forest, Paths, Recipe
 from pysirus._learn.grow import independent_paths
-from pysirus._terms.dependence import Span, rule_vector
+from pysirus._terms.allowed import Span, rule_vector
 from pysirus._terms.rule import decode, rule_of
 from sampled import FULL
 

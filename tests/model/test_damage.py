@@ -254,7 +254,7 @@ def test_sizes_are_checked_before_anything_is_allocated(tmp_path):
 
 def test_a_file_too_large_is_neither_read_nor_written(tmp_path, monkeypatch):
     model = pysirus.load(GOLDEN["numbers"])
-    parse = sys.modules["pysirus._model.parse"]
+    parse = sys.modules["pysirus._model.kinds"]
     monkeypatch.setattr(parse, "MAX_VALUES", 100)
     with pytest.raises(ModelFileError, match=r"some [\d,]+ values, more than the 100"):
         pysirus.load(GOLDEN["numbers"])

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pysirus._model import parse
-from pysirus._model.parse import Damage
+from pysirus._model import kinds
+from pysirus._model.kinds import Damage
 
 NAMES = st.text('[]{}"\\,:aé\n', max_size=6)
 DOCUMENTS = st.recursive(
@@ -29,18 +29,18 @@ def depth(document: object) -> int:
 @given(document=DOCUMENTS, ascii=st.booleans(), block=st.sampled_from([1, 5, 1 << 20]))
 def test_depth_is_that_of_lists_and_objects_not_of_strings(document, ascii, block):
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(parse, "BLOCK", block)
-        assert parse._depth(json.dumps(document, ensure_ascii=ascii)) == depth(document)
+        patch.setattr(kinds, "BLOCK", block)
+        assert kinds._depth(json.dumps(document, ensure_ascii=ascii)) == depth(document)
 
 
 def test_a_text_is_refused_from_a_certain_depth():
-    deep = "[" * parse.MAX_DEPTH + "]" * parse.MAX_DEPTH
-    assert depth(parse.parse(deep)) == parse.MAX_DEPTH
+    deep = "[" * kinds.MAX_DEPTH + "]" * kinds.MAX_DEPTH
+    assert depth(kinds.parse(deep)) == kinds.MAX_DEPTH
     with pytest.raises(Damage, match="nested too deeply"):
-        parse.parse(f"[{deep}]")
+        kinds.parse(f"[{deep}]")
 
 
 @pytest.mark.parametrize("text", ['"\\', '"' + '\\"' * 200_000, '"' * 200_001, "]" * 200_000])
 def test_text_that_ends_in_the_middle_is_not_json(text):
     with pytest.raises(json.JSONDecodeError):
-        parse.parse(text)
+        kinds.parse(text)

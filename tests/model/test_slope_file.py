@@ -9,7 +9,7 @@ import pysirus
 from hand_made import HAND_MADE, HAND_SLOPED, SLOPED, slope_of
 from pysirus._model.agreement import check_document
 from pysirus._model.file import ModelFileError, model_from_json, model_to_json
-from pysirus._model.parse import Damage
+from pysirus._model.kinds import Damage
 from pysirus._terms.fitted import Effect
 from pysirus._terms.listing import RuleSet
 

@@ -11,8 +11,7 @@ import pytest
 from trust.model_file import PAGE, SCHEMA, page_text, schema, schema_text
 
 from pysirus._model.keys import RECORDS, key, keys_of, kind_of, option, record, tagged
-from pysirus._model.kinds import one_of
-from pysirus._model.parse import Damage
+from pysirus._model.kinds import Damage, one_of
 from pysirus._model.spec import DOCUMENT
 
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from pysirus import SirusClassifier, SirusRegressor, SirusRegressorCV
 from pysirus._parameters import ParameterError
-from pysirus._terms import dependence
-from pysirus._terms.dependence import independent_columns
+from pysirus._terms import allowed
+from pysirus._terms.allowed import independent_columns
 
 
 def gram_of(columns, weights=None):
@@ -36,7 +36,7 @@ def test_columns_are_dropped_as_the_rank_says(data):
     ranks = [0, *(np.linalg.matrix_rank(design[:, : i + 1]) for i in range(n_columns + 1))]
     gram = gram_of(columns, weights)
     assert independent_columns(gram).tolist() == (np.diff(ranks) > 0).tolist()
-    assert dependence._eliminate(gram).tolist() == (np.diff(ranks) > 0).tolist()
+    assert allowed._eliminate(gram).tolist() == (np.diff(ranks) > 0).tolist()
 
 
 def test_a_false_alarm_of_the_prime_is_settled_exactly(monkeypatch):
@@ -45,15 +45,15 @@ def test_a_false_alarm_of_the_prime_is_settled_exactly(monkeypatch):
     def alarm(gram):
         return np.array([1, 1, 0], np.uint8), np.array([[0] * 3, [0] * 3, [5, 7, 0]], np.uint64)
 
-    monkeypatch.setattr(dependence._core, "independent_columns", alarm)
+    monkeypatch.setattr(allowed._core, "independent_columns", alarm)
     assert independent_columns(gram).tolist() == [True, True, True]
 
 
 @pytest.mark.parametrize("value", [(1, 3), (-7, 2), (2**29, 2**29 - 1), (0, 1), (-1, 1)])
 def test_fractions_are_known_by_their_remainder(value):
     top, bottom = value
-    remainder = top * pow(bottom, -1, dependence.PRIME) % dependence.PRIME
-    assert dependence._fraction_of(remainder) == dependence.Fraction(top, bottom)
+    remainder = top * pow(bottom, -1, allowed.PRIME) % allowed.PRIME
+    assert allowed._fraction_of(remainder) == allowed.Fraction(top, bottom)
 
 
 def credit_like(n_rows=400, seed=0):

@@ -13,7 +13,7 @@ from damage.life import rows_for
 from damage.mutants import GOLDEN, at, is_number, places, put
 from pysirus._model.agreement import check_document
 from pysirus._model.file import model_from_json
-from pysirus._model.parse import Damage
+from pysirus._model.kinds import Damage
 from pysirus._use.diff import diff
 from sampled import FULL, few
 

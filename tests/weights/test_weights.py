@@ -13,7 +13,7 @@ from pysirus import SirusRegressor, _core
 from pysirus._data.table import read_table
 from pysirus._forest.forest import Forest, Recipe
 from pysirus._learn.grow import independent_paths
-from pysirus._terms.dependence import Span
+from pysirus._terms.allowed import Span
 from pysirus._terms.rule import rule_of, rules_of
 from pysirus._weights.moments import gram_of, rule_moments
 from pysirus._weights.weighted import PENALTY_GRID, ridge_weights, weigh_by_ridge, with_outputs

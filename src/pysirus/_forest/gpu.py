@@ -18,8 +18,18 @@ from pysirus._families.responses import Response
 from pysirus._forest import gpu_kernels
 from pysirus._forest.forest import GrowingForest, Recipe, has_lines, plan_of, poisson_thresholds
 from pysirus._forest.gpu_kernels import MAX_ROWS, Found, Rows, Sums, Table, search
-from pysirus._forest.gpu_platform import CPU, Accelerator, DeviceError, accelerator
-from pysirus._forest.gpu_shape import RowSource, Shape, bin_sums, columns_of, digits_of, in_memory
+from pysirus._forest.gpu_setup import (
+    CPU,
+    Accelerator,
+    DeviceError,
+    RowSource,
+    Shape,
+    accelerator,
+    bin_sums,
+    columns_of,
+    digits_of,
+    in_memory,
+)
 
 TILE = 64  # rows of a block come in multiples of it
 FEW_ROWS = 500_000  # with more of them compiling takes less time than the rows that fill up

@@ -15,7 +15,7 @@ import numpy as np
 from jax import Array, lax
 
 from pysirus._forest.forest import BLOCK_ROWS
-from pysirus._forest.gpu_shape import DIGIT, Group, Shape
+from pysirus._forest.gpu_setup import DIGIT, Group, Shape
 
 # JAX tries its own ways to multiply, compiled for the occasion, beside those of the vendor's library. That takes 4 s,
 # and on the shapes here the library wins (docs/accelerator.md).

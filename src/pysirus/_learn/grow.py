@@ -20,8 +20,7 @@ from pysirus._learn.training import MemoryTraining, Training
 from pysirus._parameters import ParameterError, to_share
 from pysirus._parameters.check import to_rows
 from pysirus._runtime.console import show_trees, warn_user
-from pysirus._terms.constraints import Constraints
-from pysirus._terms.dependence import Span, Vector, condition_vector, independent_columns, rule_vector
+from pysirus._terms.allowed import Constraints, Span, Vector, condition_vector, independent_columns, rule_vector
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.rule import rule_of, rules_of
 from pysirus._terms.slope import slope_of

@@ -20,9 +20,8 @@ from pysirus._data.written import DURATIONS, WEEKDAYS
 from pysirus._families.base import Family
 from pysirus._families.of_model import family_of
 from pysirus._model.keys import keys_of
-from pysirus._model.kinds import is_real
+from pysirus._model.kinds import Damage, distinct, ensure, inner, is_real, refuse
 from pysirus._model.model import Model
-from pysirus._model.parse import Damage, distinct, ensure, inner, refuse
 from pysirus._model.rule_agreement import check_output, check_rules, column_of, ends_of, ensure_none
 from pysirus._model.spec import DOCUMENT
 from pysirus._model.term_spec import DerivedKeys, taken_with

@@ -21,15 +21,15 @@ from pysirus._forest.forest import InteractionConstraint
 from pysirus._model.agreement import check_document
 from pysirus._model.held_out import held_out_from
 from pysirus._model.keys import ABSENT, record
+from pysirus._model.kinds import MAX_BYTES, Damage, ensure, parse, size_fault
 from pysirus._model.model import Model
-from pysirus._model.parse import MAX_BYTES, Damage, ensure, parse, size_fault
 from pysirus._model.reference import Reference
 from pysirus._model.spec import DOCUMENT, FORMAT, VERSIONS
 from pysirus._model.sums import MAX_MOMENTS, likelihood_of, moments_of
 from pysirus._model.term_spec import TERM, ConstraintsKeys, FeatureKeys, RecipeKeys
 from pysirus._parameters.check import label_number
 from pysirus._runtime.output import check_name, write_text
-from pysirus._terms.constraints import Constraints
+from pysirus._terms.allowed import Constraints
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.lexicon import RuleTextError
 from pysirus._terms.read import columns_of_rules, read_rules

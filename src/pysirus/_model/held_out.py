@@ -17,8 +17,7 @@ from numpy.typing import NDArray
 from pysirus._families.class_metrics import MOST_CLASSES
 from pysirus._families.row_metrics import Metrics
 from pysirus._model.keys import key, option, record
-from pysirus._model.kinds import fixed, items, line, map_of, nullable, number, one_of
-from pysirus._model.parse import ensure, number_line, read_line
+from pysirus._model.kinds import ensure, fixed, items, line, map_of, nullable, number, number_line, one_of, read_line
 from pysirus._text.format import format_number, html_table, text_table
 
 Floats = NDArray[np.float64]

@@ -16,20 +16,23 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin, get_typ
 
 from pysirus._model.kinds import (
     ANYTHING,
+    SHOWN,
+    Damage,
     Json,
     Kind,
     fixed,
     flag,
+    inner,
     items,
     map_of,
     nullable,
     number,
     one_of,
     refer,
+    refuse,
     text,
     whole,
 )
-from pysirus._model.parse import SHOWN, Damage, inner, refuse
 
 ABSENT: Any = type("Absent", (), {"__repr__": lambda self: "ABSENT"})()  # in a model: what its file does not have
 PLAIN: dict[Any, Callable[..., Kind]] = {str: text, bool: flag, float: number, int: whole}

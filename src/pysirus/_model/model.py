@@ -24,7 +24,7 @@ from pysirus._model.reference import Reference
 from pysirus._model.sums import Addend, Evaluator
 from pysirus._model.tuning import Tuning
 from pysirus._runtime.console import warn_user
-from pysirus._terms.constraints import Constraints
+from pysirus._terms.allowed import Constraints
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.linear import LinearTerm
 from pysirus._terms.listing import RuleSet

@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import numpy as np
 
 from pysirus._model.keys import key, option, record
-from pysirus._model.kinds import LABEL, items, line
-from pysirus._model.parse import ensure, number_line, read_line
+from pysirus._model.kinds import LABEL, ensure, items, line, number_line, read_line
 from pysirus._model.row_sums import LEAST_ROWS, N_MOMENTS, Cells, Floats, RowSums, merge_cells
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ import numpy as np
 
 from pysirus._families.base import Family
 from pysirus._model.keys import record
-from pysirus._model.parse import Damage, distinct, ensure, inner, refuse
+from pysirus._model.kinds import Damage, distinct, ensure, inner, refuse
 from pysirus._model.term_spec import EffectKeys, SlopeKeys
 from pysirus._terms.fitted import Effect, EffectError
 

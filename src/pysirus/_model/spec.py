@@ -23,11 +23,14 @@ from pysirus._model.keys import key, option, record
 from pysirus._model.kinds import (
     Json,
     Kind,
+    ensure,
+    inner,
     items,
     line,
     number,
+    number_line,
+    read_line,
 )
-from pysirus._model.parse import ensure, inner, number_line, read_line
 from pysirus._model.term_spec import (
     ConstraintsKeys,
     FeatureKeys,

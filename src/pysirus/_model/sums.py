@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pysirus import _core
 from pysirus._data.column import is_plain, readable
 from pysirus._data.table import Feature, Table
-from pysirus._model.parse import Damage, ensure, read_line
+from pysirus._model.kinds import Damage, ensure, read_line
 from pysirus._model.spec import LikelihoodKeys, MomentsKeys
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.rule import Condition

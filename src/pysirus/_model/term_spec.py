@@ -33,10 +33,10 @@ from pysirus._model.kinds import (
     number,
     one_of,
     refer,
+    refuse,
     text,
     whole,
 )
-from pysirus._model.parse import refuse
 from pysirus._terms.fitted import Effect
 from pysirus._terms.linear import LinearTerm
 from pysirus._terms.listing import RuleSet

@@ -16,8 +16,8 @@ from typing import Any
 
 from pysirus._families.links import fold_middle
 from pysirus._model.file import model_to_json, rule_to_json
+from pysirus._model.kinds import inner
 from pysirus._model.model import Model
-from pysirus._model.parse import inner
 from pysirus._parameters import ParameterError
 from pysirus._runtime.console import warn_user
 from pysirus._terms.fitted import FittedTerm, Reading

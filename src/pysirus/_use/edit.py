@@ -25,7 +25,7 @@ from pysirus._learn.constraints import about_class, as_rules, resolve_effect
 from pysirus._model.facts import Facts
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError, check_integer
-from pysirus._terms.dependence import independent_columns
+from pysirus._terms.allowed import independent_columns
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.lexicon import RuleTextError
 from pysirus._terms.listing import RuleSet, with_weights

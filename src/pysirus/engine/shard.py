@@ -19,7 +19,7 @@ from pysirus._bins.numeric import LineSums, line_sums
 from pysirus._data.column import MASK
 from pysirus._families.responses import IntegerRows, Response
 from pysirus._forest.forest import GrowingForest, Recipe, plan_of, rows_of
-from pysirus._forest.gpu_shape import RowArrays, RowSource, arrays_of
+from pysirus._forest.gpu_setup import RowArrays, RowSource, arrays_of
 from pysirus._learn.training import Extremes, Residual, Rounding
 from pysirus._runtime.console import check_cancelled
 from pysirus._runtime.sums import Scale

@@ -20,7 +20,7 @@ from pysirus._learn.constraints import read_given, rows_of_given
 from pysirus._learn.grow import Settings, candidates_of, features_of, sloped_columns
 from pysirus._learn.training import Answer, Residual, RowQuery, Training, name_idle
 from pysirus._runtime.console import check_cancelled
-from pysirus._terms.constraints import Constraints
+from pysirus._terms.allowed import Constraints
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.term import Term
 from pysirus._weights.likelihood import Patterns

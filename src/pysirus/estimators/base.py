@@ -17,8 +17,8 @@ from sklearn.utils.validation import check_is_fitted
 from pysirus._data.marks import Marks
 from pysirus._model.facts import ColumnRoles
 from pysirus._model.file import ModelFileError, damaged, model_from_json, model_to_json, read_document, write_document
+from pysirus._model.kinds import Damage, ensure
 from pysirus._model.model import Model
-from pysirus._model.parse import Damage, ensure
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import Rule
 from pysirus._terms.term import Term

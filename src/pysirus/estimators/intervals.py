@@ -23,8 +23,8 @@ from pysirus._learn.resample import continuous_columns, fit_samples
 from pysirus._learn.tuning.folds import draw_folds
 from pysirus._model.agreement import check_document
 from pysirus._model.file import ModelFileError, model_from_json, model_to_json
+from pysirus._model.kinds import Damage
 from pysirus._model.model import Model
-from pysirus._model.parse import Damage
 from pysirus._parameters import ParameterError
 from pysirus._parameters.check import check_choice
 from pysirus._runtime.output import write_text

@@ -18,9 +18,8 @@ import numpy as np
 from pysirus._bins.cuts import Grids
 from pysirus._data.table import Table, recode_table
 from pysirus._families.responses import Response
-from pysirus._learn.fit import FitPlan, Fitted, fit, learn_sample
+from pysirus._learn.fit import LEAST_ROWS, FitPlan, Fitted, fit, learn_sample, stage_trees
 from pysirus._learn.grow import Limits, Settings, bin_rows
-from pysirus._learn.stages import LEAST_ROWS, stage_trees
 from pysirus._learn.tuning.folds import PER_STAGE, TuningPlan, draw_folds
 from pysirus._learn.tuning.forward import FORWARD, Periods, check_forward
 from pysirus._learn.tuning.held_out import FoldPrediction, evaluate

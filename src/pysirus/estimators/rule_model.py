@@ -20,9 +20,8 @@ from pysirus.estimators.actions import Lifecycle
 
 if TYPE_CHECKING:
     from pysirus._terms.fitted import FittedTerm
-    from pysirus._use.coverage import Coverage
     from pysirus._use.explain import Explanation
-    from pysirus._use.groups import GroupMetrics
+    from pysirus._use.groups import Coverage, GroupMetrics
     from pysirus._use.score import Score
 
 
@@ -249,7 +248,7 @@ class Actions(Lifecycle):
         coverage : Coverage
             Prints as a table; ``to_frame`` is a data frame, ``counts == 0`` are the rows that no rule covers.
         """
-        from pysirus._use.coverage import coverage
+        from pysirus._use.groups import coverage
 
         model = self._as_model()
         return coverage(model, model.align(X))

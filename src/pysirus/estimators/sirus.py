@@ -20,7 +20,7 @@ from pysirus._data.table import Table, read_table
 from pysirus._families.base import Family
 from pysirus._families.read import target_name
 from pysirus._families.responses import Response
-from pysirus._forest.gpu_platform import Work, choose_device
+from pysirus._forest.gpu_setup import Work, choose_device
 from pysirus._learn.constraints import ConstraintParams
 from pysirus._learn.fit import FitPlan, Fitted
 from pysirus._learn.grow import Settings

@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pysirus._data.column import DataError
 from pysirus._data.table import Table
-from pysirus._families.cox import Cox
+from pysirus._families.of_model import Cox
 from pysirus._families.responses import Response
 from pysirus._families.survival import WANTED, SurvivalResponse
 from pysirus._model.model import Model

@@ -22,13 +22,12 @@ from pysirus._model.agreement import doubts
 from pysirus._model.held_out import METRICS, Bins, metric_texts
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
-from pysirus._terms.constraints import WORDS, side_of
+from pysirus._terms.allowed import WORDS, side_of
 from pysirus._text.format import format_date, true_minus
 from pysirus._text.message import Parameter, say
-from pysirus._use.coverage import coverage
 from pysirus._use.effect import Effect, effect, level_counts, level_groups, spread
 from pysirus._use.explain import feature_importance
-from pysirus._use.groups import group_metrics
+from pysirus._use.groups import coverage, group_metrics
 from pysirus._use.intervals import sure_text
 from pysirus._use.nearest_change import nearest_change, read_wish
 from pysirus._use.score import score, training_metrics

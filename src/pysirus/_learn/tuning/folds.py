@@ -23,8 +23,8 @@ from pysirus._data.table import Feature, Table, recode_table
 from pysirus._families.responses import Response
 from pysirus._forest.forest import Paths, Recipe
 from pysirus._learn.constraints import with_required
+from pysirus._learn.fit import LEAST_ROWS, StageLimits, add_stages, stage_trees
 from pysirus._learn.grow import NO_PATHS, Limits, Settings, bin_rows, has_splits, select_rules
-from pysirus._learn.stages import LEAST_ROWS, StageLimits, add_stages, stage_trees
 from pysirus._learn.training import Training
 from pysirus._learn.tuning.forward import Periods
 from pysirus._learn.tuning.held_out import FoldTerms, HeldOutRows, Use

@@ -25,12 +25,10 @@ from numpy.typing import NDArray
 from pysirus._families.row_metrics import Yardstick
 from pysirus._forest.forest import Paths
 from pysirus._learn.constraints import with_required
-from pysirus._learn.fit import Fitted, PutInBins
+from pysirus._learn.fit import Fitted, PutInBins, stage_trees
 from pysirus._learn.grow import grow_paths, warn_if_none
 from pysirus._learn.remember import with_reference
-from pysirus._learn.stages import stage_trees
-from pysirus._learn.thresholds import with_short_thresholds
-from pysirus._learn.training import Training
+from pysirus._learn.training import Training, with_short_thresholds
 from pysirus._learn.tuning.folds import FoldResult, Repeated, TuningPlan
 from pysirus._learn.tuning.held_out import Chosen, FoldPrediction, HeldOutRows, PredictionQuery, Use, chosen_lists
 from pysirus._learn.tuning.path import (

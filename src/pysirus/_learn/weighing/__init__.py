@@ -6,9 +6,8 @@ from functools import singledispatch
 
 from pysirus._families.base import Family
 from pysirus._families.classes import Multinomial
-from pysirus._families.cox import Cox
 from pysirus._families.numbers import LogMean
-from pysirus._families.of_model import ClassShares
+from pysirus._families.of_model import ClassShares, Cox
 from pysirus._learn.weighing.base import ByRidge, Equally, Weighing
 from pysirus._learn.weighing.cox import ByCox
 from pysirus._learn.weighing.likelihood import ClassesByLikelihood, MeansByLikelihood

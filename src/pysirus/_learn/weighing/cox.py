@@ -15,8 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._bins.cuts import Binned
-from pysirus._families.cox import Cox
 from pysirus._families.links import COX, Loss, Outcome
+from pysirus._families.of_model import Cox
 from pysirus._families.responses import NumberResponse, Response
 from pysirus._families.row_metrics import SCORE_DIGITS, Pairs, count_pairs
 from pysirus._families.survival import SurvivalResponse
