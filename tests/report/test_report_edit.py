@@ -1,6 +1,7 @@
 """Lists that are edited in the browser: the weights that it finds are Python's, and what it saves opens."""
 
 import json
+import re
 import shutil
 import subprocess
 from dataclasses import replace
@@ -146,6 +147,33 @@ def test_hostile_names_are_text_where_a_list_is_edited(open_report):
     tab = open_report(model, None, edit=True)
     shown = tab.locator("#edit-list .what").all_inner_texts()
     assert len(shown) == len(model.model_.selected) and tab.evaluate("window.owned") is None
+
+
+def test_policy_runs_the_scripts_of_the_page_alone(blank_tab, tmp_path):
+    text, broken = str(some_model(1)[0].report(edit=True)), []
+    policy = re.search(r'Content-Security-Policy" content="([^"]*)"', text)[1]
+    assert "unsafe" not in policy and policy.startswith("default-src 'none'; script-src 'sha256-")
+    ways = (
+        "<script>window.hacked = 1</script>",
+        "<img src=x onerror='window.hacked = 2'>",
+        "<svg onload='window.hacked = 3'></svg>",
+        "<iframe srcdoc='<script>parent.hacked = 4</script>'></iframe>",
+        "<a id=here href='javascript:window.hacked = 5'>here</a>",
+        "<style>main { display: none }</style>",
+        "<p style='position: fixed; inset: 0'>over all</p>",
+        "<script src='data:text/javascript,window.hacked = 6'></script>",
+        "<base href='https://evil.example/'>",
+    )
+    path = tmp_path / "report.html"
+    path.write_text(text.replace("<main>", "".join(ways) + "<main>"), encoding="utf-8")
+    blank_tab.on("console", lambda message: broken.append(message.text))
+    blank_tab.goto(path.as_uri())
+    blank_tab.locator("#here").click()
+    blank_tab.locator("#edit-list input[type=checkbox]").nth(0).click()
+    assert "1 rule removed" in blank_tab.locator("#edit-sentence").inner_text()
+    assert blank_tab.evaluate("window.hacked") is None and not blank_tab.url.startswith("https:")
+    assert len([own for own in broken if "Content Security Policy" in own]) >= len(ways) - 1
+    assert blank_tab.evaluate("getComputedStyle(document.querySelector('body > p[style]')).position") == "static"
 
 
 def test_other_families_are_edited_in_the_workbench(tmp_path):

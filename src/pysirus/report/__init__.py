@@ -1,14 +1,18 @@
 """A model in, one HTML file out that opens in any browser and needs no network: summary, then page.
 
 The page is a template with style, scripts and data in a single file. Data enters it as JSON in which no tag can end,
-and the scripts put it on the page as text, never as markup. A content security policy lets nothing be loaded.
+and the scripts put it on the page as text, never as markup. A content security policy lets nothing be loaded, and runs
+the scripts and styles of the page alone, by their hashes.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import html
 import json
 import os
+import re
 from importlib.resources import files
 from string import Template
 from typing import Any
@@ -22,7 +26,9 @@ from pysirus._text.message import Parameter
 from pysirus.report._sections import checks_html
 from pysirus.report._summary import summary
 
-__all__ = ["page", "report", "summary"]
+__all__ = ["PLOT_STYLE", "page", "report", "summary"]
+
+PLOT_STYLE = "'sha256-jSYQUrW7J0b3jPqhZP9C2Xh1PyJKHKXd4s0fpGGKrww='"  # of the style that Plot writes into each figure
 
 
 def report(
@@ -109,6 +115,8 @@ def _editable(model: Any) -> dict[str, Any]:
 
 
 MAX_BYTES = 2_000_000
+SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js", "charts.js", "quality.js", "report.js")
+EDITING = ("refit.js", "edit.js")
 
 
 def _read(name: str) -> str:
@@ -157,22 +165,35 @@ def _fit(data: dict[str, Any], room: int) -> str:
     return text
 
 
+def _hashed(page: str, tag: str) -> str:
+    """The hashes of the elements of a kind that run in a page."""
+    found = re.findall(f"<{tag}>(.*?)</{tag}>", page, re.DOTALL)
+    digests = (base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in found)
+    return " ".join(f"'sha256-{digest}'" for digest in digests)
+
+
 def page(data: dict[str, Any], document: dict[str, Any] | None = None) -> str:
     """The report of a summary, under 2 MB; with a model file it can be edited."""
-    scripts = "" if document is None else f"{_read('refit.js')}{_read('edit.js')}"
+    checks = checks_html(data)
+    shares = "".join(
+        f".share-{share}{{--share:{int(share) / 100}}}" for share in sorted(set(re.findall(r"share-(\d+)", checks)))
+    )
+    own = {
+        "style": f"<style>{_read('report.css')}{shares}</style>",
+        "scripts": "\n".join(f"<script>{_read(name)}</script>" for name in (*SCRIPTS, *(EDITING if document else ()))),
+    }
+    policy = {
+        "script_src": _hashed(own["scripts"], "script"),
+        "style_src": f"{_hashed(own['style'], 'style')} {PLOT_STYLE}",
+    }
     parts = {
+        **own,
+        **policy,
         "edit": "" if document is None else _read("edit.html"),
         "model": "null" if document is None else _json(document),
-        "editing": scripts,
-        "style": _read("report.css"),
-        "d3": _read("vendor/d3.min.js"),
-        "plot": _read("vendor/plot.umd.min.js"),
-        "charts": _read("charts.js"),
-        "quality": _read("quality.js"),
-        "script": _read("report.js"),
         "title": html.escape(data["title"]),
         "static_rules": _static_rules(data),
-        "checks": checks_html(data),
+        "checks": checks,
     }
     template = _read("template.html")
     room = MAX_BYTES - len(template.encode()) - sum(len(part.encode()) for part in parts.values())

@@ -225,11 +225,11 @@ def _overlap_html(found: dict[str, Any]) -> str:
     lines = []
     for i, (name, rule) in enumerate(zip(names, found["rules"])):
         cells = [
-            f'<td class="{"opposed" if against and share else "joint"}" '
-            f'style="--share:{share:.2f}" title="{name} and {other}">{100 * share:.0f}</td>'
+            f'<td class="{"opposed" if against and share else "joint"} share-{100 * share:.0f}" '
+            f'title="{name} and {other}">{100 * share:.0f}</td>'
             for other, share, against in zip(names, found["together"][i], found["opposed"][i])
         ]
-        own = f'<td class="own" style="--share:{rule[2]:.2f}">{100 * rule[2]:.0f}</td>'
+        own = f'<td class="own share-{100 * rule[2]:.0f}">{100 * rule[2]:.0f}</td>'
         blank = "<td></td>" * (len(names) - i - 1)
         lines.append(f'<tr><th scope="row">{name}</th>{"".join(cells)}{own}{blank}</tr>')
     foot = "".join(f'<th scope="col">{name}</th>' for name in names)

@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pysirus._text.message import SafeTextError, say
+from pysirus.report import PLOT_STYLE
 from pysirus.workbench import views
 from pysirus.workbench.job import Stopped
 from pysirus.workbench.session import MOST_BYTES, Session
@@ -31,7 +32,7 @@ MISSING = "The workbench needs starlette and uvicorn: pip install pysirus[workbe
 ENDING = re.compile(r"\.(csv|tsv|txt|xlsx|xlsm|parquet)(\.(gz|bz2|zst|lz4|br))?$")  # of a table, as it is kept
 MOST_JSON = 1 << 20  # bytes of a request that is no file
 HEADERS = {
-    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; "
+    "Content-Security-Policy": f"default-src 'none'; script-src 'self'; style-src 'self' {PLOT_STYLE}; "
     "img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
     "X-Content-Type-Options": "nosniff",
     "Referrer-Policy": "no-referrer",
