@@ -1,7 +1,8 @@
 """Models in MLflow: saved as JSON, never as a pickle, and loaded as a pyfunc: ``pip install pysirus[mlflow]``.
 
-A signature is made of the columns that the model knows. Those that no rule reads are optional in it. Numbers are of any
-type: MLflow would refuse whole numbers where it expects others, and a model takes both.
+A signature is made of the columns that the model knows. Those that no rule reads are optional in it. They are of any
+type: MLflow would refuse whole numbers where it expects others, categories of pandas where it expects text, and missing
+values in columns of numbers and booleans. The model takes all of them, and says itself which values it rejects.
 """
 
 from __future__ import annotations
@@ -49,7 +50,7 @@ def save_model(
     path : str or path
         The folder; it must not exist, or be empty.
     signature : ModelSignature, optional
-        By default from the columns that the model knows or, where it prepares columns such as dates, from
+        By default from the columns that the model knows; for a model of an array, whose columns have no names, from
         ``input_example``.
     input_example : data frame, optional
         A few rows, saved beside the model. A model keeps no rows of its own.
@@ -157,18 +158,11 @@ class _Predictor:
 
 
 def _signature_of(model: Any, example: Any) -> Any:
-    """The columns of a model with their types, and the type of its predictions."""
+    """The columns of a model, and the type of its predictions."""
     rules = model._as_model()
-    if rules.recipe is not None or not rules.named:
+    if not rules.named:
         return None if example is None else infer_signature(example, model.predict(example))
-    columns = [
-        ColSpec(
-            _kind(feature.levels, AnyType()), name=feature.name, required=bool(feature.levels) and i in rules.needed
-        )
-        for i, feature in enumerate(rules.features)
-    ]
-    return ModelSignature(Schema(columns), Schema([ColSpec(_kind(rules.classes or (), "double"))]))
-
-
-def _kind(values: tuple[Any, ...], default: Any) -> Any:
-    return KINDS.get(type(values[0]), "string") if values else default
+    needed = {rules.schema.column_of(rules.features[i]) for i in rules.needed}
+    columns = [ColSpec(AnyType(), name=name, required=name in needed) for name in rules.schema.columns]
+    predicted = KINDS.get(type(rules.classes[0]), "string") if rules.classes else "double"
+    return ModelSignature(Schema(columns), Schema([ColSpec(predicted)]))
