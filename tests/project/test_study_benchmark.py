@@ -15,10 +15,11 @@ from studies.benchmark import draw
 from studies.benchmark.__main__ import main
 from studies.benchmark.cells import Cell, Store, cells, compute, run
 from studies.benchmark.encode import Codes, Encoder
+from studies.benchmark.findings import told_apart
 from studies.benchmark.measure import FOLDS, HALVES, figures, measure, rows_of
 from studies.benchmark.methods import METHODS, OWN, Method
 from studies.benchmark.page import RULE, make_page
-from studies.benchmark.summary import Study, corrected, dice, is_near, nadeau_bengio, near_dice
+from studies.benchmark.summary import Gap, Study, corrected, dice, holm, is_near, nadeau_bengio, near_dice
 from studies.benchmark.tables import KINDS, NUMBERS, QUICK, SEVERAL, SURVIVAL, TABLES, TWO, Problem, load
 
 from sampled import FULL
@@ -207,15 +208,62 @@ def test_the_page_is_that_of_the_results_and_names_the_commit_of_the_rule() -> N
     assert RULE[:8] in PAGE.read_text(encoding="utf-8")
 
 
-def test_ranks_and_wins_are_of_tables_that_both_have(tmp_path: Path) -> None:
-    store = Store(tmp_path)
-    for table, errors in {"galton": (0.5, 0.7), "vote2": (0.9, 0.4), "mice": (0.3, 0.6)}.items():
-        for method, error in zip(("linear", "tree"), errors):
-            for k, sample in enumerate(FOLDS[:5]):
+def filled(folder: Path, errors: dict[str, dict[str, float]], n_folds: int = 5) -> Store:
+    """Made-up cells: a table's error for each method, and lists of two terms."""
+    store = Store(folder)
+    for table, by_method in errors.items():
+        for method, error in by_method.items():
+            for k, sample in enumerate(FOLDS[:n_folds]):
                 terms = {"size": 2, "words": 4, "keys": [[["a", None, k % 2]], [["b", 3, None]]], "universe": None}
-                found = {"figures": {"error": error + 0.01 * k}, "cost": {}, "terms": terms}
-                store.put(Cell(table, method, sample), {"settings": "", "results": 0, **found})
-    study = Study(store)
+                cost = {"fit_seconds": 1.0, "predict_seconds": 0.01, "memory_mb": 2.0}
+                found = {"figures": {"error": error + 0.01 * k}, "cost": cost, "terms": terms, "versions": {}}
+                store.put(Cell(table, method, sample), {"settings": "", "results": 0, "machine": "M", **found})
+    return store
+
+
+def test_what_is_told_apart_is_tested_over_tables_and_corrected_for_their_number() -> None:
+    gap = Gap((0.1, 0.2, 0.3, 0.4))
+    assert gap.mean == pytest.approx(0.25)
+    assert gap.half == pytest.approx(3.1824463 * np.std(gap.gaps, ddof=1) / 2)
+    assert gap.p == pytest.approx(2 / 2**4)  # all of one sign
+    assert gap.said(1) == "+0.2 (+0.0 to +0.5)" and Gap((0.0, 0.0)).p == 1
+    assert holm({"a": 0.01, "b": 0.04, "c": 0.03}) == pytest.approx({"a": 0.03, "c": 0.06, "b": 0.06})
+    same = {"a": Gap((-0.1,) * 5 + (-0.2,) * 7), "b": Gap((0.1, -0.1) * 6), "c": Gap((*[-0.01] * 11, 5.0))}
+    assert told_apart(same) == {"a": -1, "b": 0, "c": 0}  # of c mean and median disagree
+
+
+def test_methods_are_compared_together_on_tables_that_all_have(tmp_path: Path) -> None:
+    numbers = [name for name, own in TABLES.items() if own.kind == NUMBERS]
+    errors = {t: {"linear": 0.5, "tree": 0.6} for t in numbers}
+    errors[numbers[0]].pop("tree")
+    errors[numbers[1]]["forest"] = 0.1
+    study = Study(filled(tmp_path, errors))
+    methods, tables = study.comparable(["linear", "tree", "forest"], numbers)
+    assert methods == ["linear", "tree"] and tables == numbers[1:]
+    assert study.comparable(["forest"], numbers) == ([], [])
+
+
+def test_the_page_is_right_for_any_set_of_cells(tmp_path: Path) -> None:
+    nothing = make_page(Store(tmp_path / "nothing"), tmp_path / "pictures")
+    assert "Nothing is concluded" in nothing and "0 of 53 tables have a whole repetition" in nothing
+    part = make_page(filled(tmp_path / "part", {"galton": {"sirus": 0.5, "tree": 0.6}}, 3), None)
+    assert "6 of " in part and "0 of 53 tables have a whole repetition" in part  # no whole repetition: not counted
+    errors = {t: {"sirus": 0.5, "stages": 0.45, "slopes": 0.4, "tree": 0.6, "linear": 0.45} for t in TABLES}
+    for t, own in TABLES.items():
+        errors[t] |= {"forest": 0.3} if own.kind == SURVIVAL else {}
+    full = make_page(filled(tmp_path / "full", errors), tmp_path / "pictures")
+    assert "Nothing is concluded" not in full
+    plain, stages, slopes = (line for line in full.splitlines() if line.startswith("- **SIRUS"))
+    assert "smaller than pruned tree −0.100; larger than linear with ridge +0.050" in plain
+    assert "smaller than pruned tree −0.150; not told apart from linear with ridge" in stages
+    assert "smaller than pruned tree −0.200, linear with ridge −0.050." in slopes
+    assert "random forest" not in plain  # six tables are too few for a sentence
+    assert len(list((tmp_path / "pictures").glob("*.png"))) == 3
+
+
+def test_ranks_and_wins_are_of_tables_that_both_have(tmp_path: Path) -> None:
+    errors = {"galton": (0.5, 0.7), "vote2": (0.9, 0.4), "mice": (0.3, 0.6)}
+    study = Study(filled(tmp_path, {table: dict(zip(("linear", "tree"), own)) for table, own in errors.items()}))
     ranks, n, difference = study.ranks(["linear", "tree"], ["galton", "vote2", "mice", "beauty"])
     assert ranks == pytest.approx({"linear": 4 / 3, "tree": 5 / 3}) and n == 3
     assert difference == pytest.approx(1.959964 * np.sqrt(2 * 3 / (6 * 3)), rel=1e-4)
