@@ -118,13 +118,13 @@ def _verdict(found: Difference | None, more: str, less: str, what: str) -> str:
     if found is None:
         return f"{what}: not known"
     word = {1: more, 0: "the interval includes zero", -1: less}[found.sign]
-    return f"{what} {found}: {word}"
+    return f"{what} {found}, {word}"
 
 
 def conclusion(sampled: Sampled) -> str:
     """The paper's conclusion, with intervals: between folds as the paper measured, and between halves."""
     lines = []
-    for forms, where in ((OWN, "at the size that each chooses"), (TEN, f"with {N_TERMS} terms each")):
+    for forms, where in ((OWN, "with the sizes that they choose"), (TEN, f"with {N_TERMS} terms each")):
         ours = forms[0]
         for rival in forms[3:]:
             parts = [
@@ -134,7 +134,7 @@ def conclusion(sampled: Sampled) -> str:
             parts.append(
                 _verdict(sampled.difference(sampled.error, ours, rival), "a larger error", "a smaller error", "error")
             )
-            lines.append(f"- SIRUS less {NAMES[rival]}, {where}: {'; '.join(parts)}.")
+            lines.append(f"- SIRUS minus {NAMES[rival]}, {where}: {'; '.join(parts)}.")
         for form in forms[1:3]:
             parts = [
                 _verdict(
@@ -145,10 +145,10 @@ def conclusion(sampled: Sampled) -> str:
                 ),
                 _verdict(sampled.difference(sampled.error, form, ours), "a larger error", "a smaller error", "error"),
             ]
-            lines.append(f"- {NAMES[form].capitalize()} less SIRUS, {where}: {'; '.join(parts)}.")
+            lines.append(f"- {NAMES[form].capitalize()} minus SIRUS, {where}: {'; '.join(parts)}.")
     return (
-        "Mean differences over the datasets, with 95% intervals (Student's t, a dataset counts as one observation; "
-        "they are the paper's choice, not a sample of all tables):\n\n" + "\n".join(lines)
+        "These are mean differences over the datasets, with 95% intervals (Student's t, with one observation per "
+        "dataset). The datasets are the paper's choice, not a sample of all tables.\n\n" + "\n".join(lines)
     )
 
 
@@ -166,22 +166,19 @@ def in_words(sampled: Sampled) -> str:
     gaps = [sampled.difference(of["halves"], OWN[0], rival) for rival in OWN[3:]]
     holds = all(gap is not None and gap.sign > 0 for gap in gaps)
     verdict = (
-        "So the paper's order holds between halves, by these intervals: SIRUS is more stable than both, with "
-        "shorter lists"
+        "The paper's ranking therefore also holds between halves, by the intervals below: SIRUS is more stable than "
+        "both, with shorter lists"
         if holds
-        else "So the paper's order is not shown between halves: an interval includes no difference"
+        else "The paper's ranking is therefore not confirmed between halves: an interval below includes zero"
     )
     return (
-        f"Between folds lists of SIRUS share {folds[0]:.2f} of their terms, RuleFit's {folds[3]:.2f} and Node "
-        f"harvest's "
-        f"{folds[4]:.2f}; between halves {halves[0]:.2f}, {halves[3]:.2f} and {halves[4]:.2f}, with "
-        f"{size[0]:.0f}, {size[3]:.0f} and "
-        f"{size[4]:.0f} rules. {verdict}. But it is less than folds suggest: of a SIRUS list about {halves[0]:.0%} is "
-        f"found again in an "
-        f"independent sample of half the size. The error is larger, {error[0]:.2f} against {error[3]:.2f} and "
-        f"{error[4]:.2f}. Stages "
-        f"have {halves[1]:.2f} between halves and an error of {error[1]:.2f}, with slopes {halves[2]:.2f} and "
-        f"{error[2]:.2f}."
+        f"Between folds, two SIRUS lists share {folds[0]:.2f} of their terms, RuleFit lists {folds[3]:.2f} and Node "
+        f"harvest lists {folds[4]:.2f}. Between halves they share {halves[0]:.2f}, {halves[3]:.2f} and "
+        f"{halves[4]:.2f}. The lists have {size[0]:.0f}, {size[3]:.0f} and {size[4]:.0f} rules. {verdict}. But SIRUS "
+        f"is less stable than folds suggest: only about {halves[0]:.0%} of a list is selected again in an independent "
+        f"sample of half the size. Its error is larger, {error[0]:.2f} compared with {error[3]:.2f} and "
+        f"{error[4]:.2f}. Stages have a stability of {halves[1]:.2f} between halves and an error of {error[1]:.2f}; "
+        f"with slopes, {halves[2]:.2f} and {error[2]:.2f}."
     )
 
 
@@ -191,30 +188,25 @@ def section(sampled: Sampled) -> str:
         return ""
     parts = [
         "## Stability three ways, and nested errors",
-        "The paper's stability compares the folds of a cross-validation, whose training rows are 89% the same. "
-        "Here the "
-        "same methods are also compared between bootstrap samples and between disjoint halves of a table, that is "
-        "independent samples of half the size. Everything is chosen again on every sample: p0, stages, penalties "
-        "(SIRUS with two "
-        "repetitions of its own cross-validation, stages with one), so errors are nested. RuleFit and Node "
-        "harvest cut at "
-        "deciles here, as rules with free cuts hardly ever return. One repetition of ten folds (two with ten "
-        "terms), ten "
-        "bootstrap samples, ten pairs of halves; ± is a standard error over resamples of one table (over folds "
-        "corrected as Nadeau and Bengio do). Housing is shown because the paper shows it; see "
-        "[Data](#where-we-differ-and-why).",
+        "The paper measures stability between the folds of a cross-validation, which share 89% of their training rows. "
+        "Here we also compare the methods between bootstrap samples and between disjoint halves of a table, that is, "
+        "independent samples of half the size. Everything is chosen again on every sample: p0, stages and penalties "
+        "(with two repetitions of an inner cross-validation for SIRUS and one for stages). Errors are therefore "
+        "nested. RuleFit and Node harvest cut at deciles here, because rules with free cuts are hardly ever selected "
+        "again. There are one repetition of ten folds (two with ten terms), ten bootstrap samples and ten pairs of "
+        "halves. ± gives standard errors over resamples of one table, for folds with the correction of Nadeau and "
+        "Bengio. Housing is included only because the paper uses it; see [Data](#where-we-differ-and-why).",
     ]
     for forms, title in ((OWN, "At the size that each method chooses"), (TEN, f"With {N_TERMS} terms each")):
         parts.append(f"### {title}")
         if forms is TEN:
             parts.append(
-                f"RuleFit follows the lasso path until {N_TERMS} rules are in, and their coefficients are those "
-                f"of least "
-                f"squares; for Node harvest, the {N_TERMS} nodes with the largest weights are kept. Nothing is tuned."
+                f"RuleFit follows the lasso path until the model has {N_TERMS} rules, and refits their coefficients by "
+                f"least squares. Node harvest keeps the {N_TERMS} nodes with the largest weights. Nothing is tuned."
             )
         parts += [sampled.table(f"Stability {BETWEEN[kind]}", forms, sampled.between(kind)) for kind in KINDS]
         parts.append(sampled.table("Unexplained variance, nested", forms, sampled.error, 3))
         if forms is OWN:
             parts.append(sampled.table("Terms of a list", forms, sampled.size, 1))
-    parts += ["### What the paper's conclusion looks like between halves", in_words(sampled), conclusion(sampled)]
+    parts += ["### The paper's conclusion, tested between halves", in_words(sampled), conclusion(sampled)]
     return "\n\n".join(parts)

@@ -43,19 +43,23 @@ class Lists:
 
 
 def _head(run: Run) -> str:
-    times = ", ".join(f"{n} of {published.NAMES[m]}" for m, n in N_REPETITIONS.items() if m not in TEN_TIMES)
+    others = {published.NAMES[m]: n for m, n in N_REPETITIONS.items() if m not in TEN_TIMES}
+    times = (
+        f"{min(others.values())} repetitions each"
+        if len({*others.values()}) == 1
+        else f"fewer repetitions: {', '.join(f'{n} of {name}' for name, n in others.items())}"
+    )
     text = (
-        "# The paper, rerun\n\n"
-        "Every experiment of Bénard, Biau, Da Veiga and Scornet, *Interpretable Random Forests via Rule Extraction* "
-        f"(AISTATS 2021). One command runs them and writes this page:\n\n    {run.command}\n\n{say(RESULTS)}\n\n"
-        f"pysirus {version('pysirus')}; {run.seconds / 60:.0f} minutes of processor time. Ten-fold "
-        f"cross-validation. SIRUS and "
-        f"stages are tuned over ten repetitions of the folds. Repetitions of the others: {times}. Tables have "
-        f"means over "
-        "repetitions."
+        "# The paper, reproduced\n\n"
+        "This page repeats every experiment of Bénard, Biau, Da Veiga and Scornet, *Interpretable Random Forests via "
+        "Rule Extraction* (AISTATS 2021). One command runs the experiments and writes the page:\n\n"
+        f"    {run.command}\n\n{say(RESULTS)}\n\n"
+        f"The results were computed with pysirus {version('pysirus')} in {run.seconds / 60:.0f} minutes of processor "
+        "time, by ten-fold cross-validation. SIRUS and stages are tuned over ten repetitions of the folds. The other "
+        f"methods have {times}. The tables show means over repetitions."
     )
     if run.n_missing:
-        text += f" {run.n_missing} of the results of this command were not computed; cells without a number are these."
+        text += f" {run.n_missing} results of this command were not computed; their cells are empty."
     for name, reason in run.absent.items():
         text += f"\n\n**{name.capitalize()} is missing from this run**: {reason}"
     return text
@@ -69,12 +73,12 @@ def _theorem(points: Sequence[Mapping[str, float]]) -> str:
         cells += [f"{point[f'stability_{p0}']:.3f} | {point[f'size_{p0}']:.1f}" for p0 in theorem.P0]
         lines.append(f"| {' | '.join(cells)} |")
     return (
-        "## Theorem 1, simulated\n\nSIRUS is fitted on two independent samples of a simulated distribution "
+        "## Theorem 1, simulated\n\nWe fit SIRUS on two independent samples of a simulated distribution "
         "(`paper/theorem.py`). The Dice-Sorensen index of the two lists tends to one as the samples grow. The "
-        "distribution is a favourable one: its step heights were redrawn until both values of p0 were at least 0.01 "
-        "away from every theoretical frequency, as the theorem requires them to differ, and no two rules tied in "
-        "post-treatment. Others converge more slowly: a smooth one was still at 0.4 to 0.7 with 30,000 rows, "
-        "step functions with arbitrary interactions at 0.6 to 0.9 with 200,000.\n\n"
+        "distribution is a favourable one. The theorem requires p0 to differ from every theoretical frequency, so its "
+        "step heights were redrawn until both values of p0 were at least 0.01 away from every frequency and no two "
+        "rules tied in post-treatment. Other distributions converge more slowly: a smooth one was still at 0.4 to 0.7 "
+        "with 30,000 rows, and step functions with arbitrary interactions at 0.6 to 0.9 with 200,000.\n\n"
         "![Stability of two independent samples against their size](paper/theorem-1.png)\n\n" + "\n".join(lines)
     )
 
@@ -84,20 +88,16 @@ def make_page(run: Run, cells: Results, sampled: Sampled, points: Sequence[Mappi
     tables = make_tables(cells, sampled.datasets)
     parts = [_head(run), "## Tables", *(table.to_markdown() for table in tables), conclusion(tables)]
     parts.append(
-        "Errors have standard errors over folds, corrected for the training rows that folds share (Nadeau and "
-        "Bengio 2003); "
-        "those of SIRUS, of the sparse setting and of stages are at a p0 chosen on the same folds, as in the paper. "
-        "[Nested errors](#stability-three-ways-and-nested-errors) are below. The same as "
-        "[CSV](paper/tables.csv) and LaTeX "
-        "(`docs/paper/*.tex`)."
+        "± gives standard errors over folds, corrected for the training rows that folds share (Nadeau and Bengio "
+        "2003). As in the paper, the errors of SIRUS, of the sparse setting and of stages are those at a p0 chosen on "
+        "the same folds; [nested errors](#stability-three-ways-and-nested-errors) are below. The tables are also "
+        "available as [CSV](paper/tables.csv) and LaTeX (`docs/paper/*.tex`)."
     )
     parts.append(
-        "## RuleFit and Node harvest, ours and the published ones\n\nSize, stability and error of one and the "
-        "same model, "
-        "with cuts at deciles; the same method with free cuts; and what the paper printed. The paper says that "
-        "columns were binned only to measure stability, so its errors are of free cuts; of which models its "
-        "sizes are, it "
-        f"does not say.\n\n{rivals(cells, sampled.datasets)}"
+        "## RuleFit and Node harvest, ours and the published ones\n\nThe table shows size, stability and error of one "
+        "model with cuts at deciles; size and error of the same method with free cuts; and the published values. "
+        "According to the paper, columns were binned only to measure stability, so its errors are those of free cuts. "
+        f"It does not state which models its sizes refer to.\n\n{rivals(cells, sampled.datasets)}"
     )
     parts.append(section(sampled))
     parts.append(NOTES.read_text(encoding="utf-8").strip())
@@ -126,11 +126,11 @@ def readme(tables: Sequence[Table], sampled: Sampled) -> str:
         f"RuleFit {ours['rulefit'][0]:.0f} and Node harvest {ours['node-harvest'][0]:.0f}. Between cross-validation "
         f"folds the stability of SIRUS is {ours['sirus'][1]:.2f} (RuleFit {ours['rulefit'][1]:.2f}, Node harvest "
         f"{ours['node-harvest'][1]:.2f}). Between disjoint halves of a table, which share no row, it is "
-        f"{halves[0]:.2f} ({halves[3]:.2f} and {halves[4]:.2f}). The price is accuracy: with everything chosen inside "
-        f"the training rows, SIRUS leaves {error[0]:.2f} of the variance unexplained, RuleFit {error[3]:.2f} and Node "
-        f"harvest {error[4]:.2f}. [Stages](docs/stages.md), an extension of ours, reduce it to {error[1]:.2f} with "
-        f"lists of about 20 rules and a stability of {halves[1]:.2f} between halves. Stages with "
-        f"[slopes](docs/slopes.md) reach {error[2]:.2f} and {halves[2]:.2f}. "
+        f"{halves[0]:.2f} (RuleFit {halves[3]:.2f}, Node harvest {halves[4]:.2f}). The price is accuracy: with "
+        f"everything chosen inside the training rows, SIRUS leaves {error[0]:.2f} of the variance unexplained, RuleFit "
+        f"{error[3]:.2f} and Node harvest {error[4]:.2f}. Our extension, [stages](docs/stages.md), leaves "
+        f"{error[1]:.2f} unexplained with lists of about 20 rules, at a stability of {halves[1]:.2f} between halves. "
+        f"Stages with [slopes](docs/slopes.md) leave {error[2]:.2f} unexplained, at a stability of {halves[2]:.2f}. "
         f"<!-- {say(RESULTS)} -->"
     )
 

@@ -174,7 +174,7 @@ def conclusion(tables: Sequence[Table]) -> str:
     size, stability, _ = tables
     wanted = ("sirus", "rulefit", "node-harvest")
     if any(not table.column(method) for table in (size, stability) for method in wanted):
-        return "The comparison of SIRUS with RuleFit and Node harvest takes all three."
+        return "The comparison of SIRUS with RuleFit and Node harvest needs results of all three."
     parts = []
     for method in wanted:
         ours = [float(np.mean([cell.ours for cell in table.column(method)])) for table in (size, stability)]
@@ -182,11 +182,10 @@ def conclusion(tables: Sequence[Table]) -> str:
             float(np.mean([cell.published or 0 for cell in table.column(method)])) for table in (size, stability)
         ]
         parts.append(
-            f"{published.NAMES[method]} {ours[0]:.1f} rules at a stability of {ours[1]:.2f} (published "
-            f"{printed[0]:.1f}, "
-            f"{printed[1]:.2f})"
+            f"{published.NAMES[method]} has {ours[0]:.1f} rules at a stability of {ours[1]:.2f} (published: "
+            f"{printed[0]:.1f}, {printed[1]:.2f})"
         )
     return (
-        "Averages over the datasets, stability between folds that share 89% of their rows: " + "; ".join(parts) + ". "
-        "Size and stability of a method come from the same models, with cuts at deciles."
+        f"On average over the datasets, {'; '.join(parts)}. Stability is measured between folds that share 89% of "
+        "their rows. Size and stability of a method come from the same models, with cuts at deciles."
     )

@@ -17,18 +17,19 @@ from pysirus._runtime.output import write_text
 RESULTS = 3
 FINGERPRINT = "e058c594002032f2"  # of a few tuned lists: another one means another version (``python -m trust.stale``)
 CHANGES = {
-    2: "The results were computed when SIRUS was tuned on shuffled folds, as scikit-learn's `KFold` makes them. Folds "
-    "are now [stratified](method.md#tuning), with equal shares of every class and of events; how much the results "
-    "change was not measured. Corrections of stages may rest on fewer than five rows in these results, which are now "
-    "refused.",
-    3: "Where a table has more than 5,000 rows, trees of tuned lists and of stages could draw more rows than [they do "
+    2: "For these results, SIRUS was tuned on shuffled folds, as made by scikit-learn's `KFold`. Folds are now "
+    "[stratified](method.md#tuning), with equal shares of every class and of events; we have not measured how much "
+    "this changes the results. Corrections of stages could also rest on fewer than five rows, which is no longer "
+    "possible.",
+    3: "On tables with more than 5,000 rows, trees of tuned lists and of stages drew more rows than [they do "
     "now](rows.md).",
 }
 # Tables of more rows than these had further changes, which leave the results of others as they are.
 LARGE_ROWS, LARGE = 10_000, 4
 LARGE_CHANGES = {
-    4: "Where a table has more than 10,000 rows, trees of [stages](stages.md) could draw 5,000 rows, not 3,000, and in "
-    "tuning a stage had 2,000 trees, not 1,000. Beyond 20,000 rows penalties of likelihoods were chosen on all of them."
+    4: "On tables with more than 10,000 rows, trees of [stages](stages.md) drew 5,000 rows instead of 3,000, and "
+    "stages had 2,000 trees in tuning instead of 1,000. Beyond 20,000 rows, penalties of likelihoods were chosen on "
+    "all rows."
 }
 
 Result = dict[str, Any]  # of a repetition: a list with a figure a fold, or one figure for all folds together

@@ -44,13 +44,13 @@ class Claim:
         absent = [TABLES[t].title for t in self.tables if t not in {check.table for check in self.checks}]
         count = f"{self.n_holds} of {len(self.checks)} tables"
         if self.n_holds >= self.needed:
-            word = "Met, by the means"
+            word = "Met on average"
         elif self.n_holds + len(absent) < self.needed:
-            word = "Not met, by the means"
+            word = "Not met on average"
         else:
-            return f"Not decided: {count} so far, {self.needed} are asked; not computed for {', '.join(absent)}."
+            return f"Undecided: {count} so far, {self.needed} required; not computed for {', '.join(absent)}."
         rest = f"; not computed for {', '.join(absent)}" if absent else ""
-        return f"{word}: {count}, {self.needed} of {len(self.tables)} are asked{rest}."
+        return f"{word}: {count}, {self.needed} of {len(self.tables)} required{rest}."
 
 
 Rule = Callable[..., Check]

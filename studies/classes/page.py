@@ -52,30 +52,29 @@ def _fewer(study: Study) -> str:
             parts.append(f"- {method.title}: fewer repetitions on {', '.join(short)}")
         if absent:
             which = "any table" if len(absent) == len(TABLES) else ", ".join(absent)
-            parts.append(f"- {method.title}: not computed for {which}")
-    return "Still missing:\n\n" + "\n".join(parts) if parts else ""
+            parts.append(f"- {method.title}: no results for {which}")
+    return "Some results are missing:\n\n" + "\n".join(parts) if parts else ""
 
 
 def _head(study: Study) -> str:
     paragraphs = [
         "# Classifiers, compared",
-        f"{len(TABLES)} tables, {N_FOLDS} stratified folds, {N_REPETITIONS} repetitions, the same folds for every "
-        "method. Everything that a method chooses, it chooses inside the training rows. To compute and write this "
-        "page:\n\n    make study-classes",
-        f"Computed with {versions(study, list(dict.fromkeys(m.package for m in METHODS.values())))}. "
+        f"This study compares classifiers on {len(TABLES)} tables, with {N_FOLDS} stratified folds and {N_REPETITIONS} "
+        "repetitions. The folds are the same for every method, and all tuning happens inside the training rows. This "
+        "command computes the results and writes this page:\n\n    make study-classes",
+        f"The results were computed with {versions(study, list(dict.fromkeys(m.package for m in METHODS.values())))}. "
         f"{say(version_of(study))}",
-        "Missing values and categories reach SIRUS and EBM as they are. For the others, a missing number is the median "
-        "and a missing category the most frequent one; categories become one column each. Logistic regression sees "
-        f"standardised columns. The estimators:\n\n{_settings(study)}",
-        "A result is the mean over the folds of all repetitions, ± its standard error over folds. Repetitions "
-        "are in the "
-        "first column: where they differ, two rows are not of the same folds, and their difference is rougher. "
-        "AUC of several "
-        "classes is the mean of each against the rest; their Brier score is summed over classes. In the log loss, a "
-        f"probability of zero counts as {SMALLEST:.1e}; trees pay for that. The calibration error is the expected one "
-        f"in {N_BINS} bins of equal count, from the held-out rows of all folds together (of several "
-        "classes, for the most probable one), averaged over repetitions. The rules of a tree are its leaves. Stability "
-        "is the mean Dice-Sorensen index over pairs of the folds' lists within a repetition.",
+        "SIRUS and EBM get missing values and categories without any preparation. For the other methods, missing "
+        "numbers are replaced by the median and missing categories by the most frequent one, and categories are "
+        f"one-hot encoded. Columns are standardised for logistic regression. The estimators are:\n\n{_settings(study)}",
+        "Results are means over the folds of all repetitions, ± the standard error over folds. The first column has "
+        "the number of repetitions. If it differs between two methods, they were not run on the same folds, and their "
+        "difference is less precise. For several classes, the AUC is the mean over each class against the rest, and "
+        f"the Brier score is summed over classes. In the log loss, a probability of zero counts as {SMALLEST:.1e}, "
+        "which penalises trees. The calibration error is the expected calibration error in "
+        f"{N_BINS} bins of equal count, over the held-out rows of all folds (for several classes, for the most "
+        "probable class), averaged over repetitions. The rules of a tree are its leaves. Stability is the mean "
+        "Dice-Sorensen index over pairs of lists from different folds of a repetition.",
         _fewer(study),
     ]
     return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)
@@ -86,14 +85,14 @@ def _claim(claim: Claim) -> str:
     if not claim.checks:
         return text
     rows = [[TABLES[c.table].title, c.found, c.asked, "yes" if c.holds else "**no**"] for c in claim.checks]
-    return f"{text}\n\n{markdown(['', 'found', 'asked', 'met'], rows)}"
+    return f"{text}\n\n{markdown(['', 'found', 'required', 'met'], rows)}"
 
 
 def _table(name: str, study: Study) -> str:
     problem = problem_of(name)
-    classes = f"{len(problem.classes)} classes, the largest has {problem.majority:.1%} of the rows"
+    classes = f"{len(problem.classes)} classes, of which the largest has {problem.majority:.1%} of the rows"
     text = (
-        f"### {problem.title}\n\n{len(problem.y):,} rows, {problem.X.shape[1]} columns, {classes}. "
+        f"### {problem.title}\n\nThe table has {len(problem.y):,} rows, {problem.X.shape[1]} columns and {classes}. "
         f"Source: {TABLES[name].origin}."
     )
     rows = [
@@ -107,6 +106,6 @@ def _table(name: str, study: Study) -> str:
 def make_page(store: Store) -> str:
     """The whole page."""
     study = read(store)
-    parts = [_head(study), "## What was asked", *(_claim(claim) for claim in claims(study)), "## Table by table"]
+    parts = [_head(study), "## Requirements", *(_claim(claim) for claim in claims(study)), "## Table by table"]
     parts += [_table(name, study) for name in TABLES if any(table == name for table, _ in study)]
     return "\n\n".join(parts) + "\n"

@@ -14,8 +14,8 @@ from studies.results import Figures, Store, Study, markdown, read, say, version_
 
 STABILITY = 0.65
 OLDER_TIES = (
-    "In survival, tied events of equal bins were one event in these results, and the baseline hazard had Efron's ties; "
-    "now [it is Breslow's](method.md#times-to-an-event)."
+    "For survival, tied events with equal bins counted as one event, and the baseline hazard used Efron's formula for "
+    "ties; it is now [Breslow's](method.md#times-to-an-event)."
 )
 COLUMNS = {
     "counts": {"deviance": "Poisson deviance", "rules": "rules", "stability": "stability"},
@@ -52,16 +52,18 @@ def _verdicts(study: Study) -> str:
         pairs = {t: (_mean(study[t, "stages"], quantity), _mean(study[t, rival], quantity)) for t in known}
         holds = [t for t, (ours, theirs) in pairs.items() if sign * ours >= sign * theirs]
         word = "at least" if sign > 0 else "at most"
-        text = ", ".join(f"{TABLES[t].title} {ours:.4f} against {theirs:.4f}" for t, (ours, theirs) in pairs.items())
+        text = ", ".join(f"{TABLES[t].title} {ours:.4f} and {theirs:.4f}" for t, (ours, theirs) in pairs.items())
         parts.append(
-            f"- {HEADS[kind]}: {quantity} of stages {word} that of {METHODS[rival].title} on {len(holds)} of "
-            f"{len(known)} tables ({needed} of {len(tables)} asked): {text}."
+            f"- {HEADS[kind]}: the {quantity} of stages is {word} that of {METHODS[rival].title} on {len(holds)} of "
+            f"{len(known)} tables ({needed} of {len(tables)} required): {text}."
         )
         if rival == "cox":
             stable = {t: _mean(study[t, "stages"], "stability") for t in known}
             above = sum(value >= STABILITY for value in stable.values())
             figures = ", ".join(f"{TABLES[t].title} {value:.2f}" for t, value in stable.items())
-            parts.append(f"- {HEADS[kind]}: stability at least {STABILITY} on {above} of {len(known)}: {figures}.")
+            parts.append(
+                f"- {HEADS[kind]}: the stability is at least {STABILITY} on {above} of {len(known)} tables: {figures}."
+            )
     return "\n".join(parts)
 
 
@@ -93,9 +95,9 @@ def _calibration(name: str, study: Study) -> str:
 def _table(name: str, study: Study) -> str:
     source, problem = TABLES[name], problem_of(name)
     columns = COLUMNS[source.kind]
-    head = f"### {source.title}\n\n{len(problem.X):,} rows, {problem.X.shape[1]} columns"
-    if source.kind == "survival":
-        head += f", {int(problem.y['event'].sum()):,} events"
+    events = f" and {int(problem.y['event'].sum()):,} events" if source.kind == "survival" else ""
+    joint = "," if events else " and"
+    head = f"### {source.title}\n\nThe table has {len(problem.X):,} rows{joint} {problem.X.shape[1]} columns{events}"
     rows = [
         [METHODS[m].title, str(study[name, m].n_repetitions), *(_cell(study[name, m], q) for q in columns)]
         for m in METHODS
@@ -123,18 +125,18 @@ def make_page(store: Store) -> str:
     n_times = len(survival_times(problem_of("gbsg"))) if any(t == "gbsg" for t, _ in study) else 0
     parts = [
         "# Counts, amounts and survival, compared",
-        f"{N_FOLDS} folds, {N_REPETITIONS} repetitions, the same folds for every method; of the simulated claims "
-        "the first fold alone is held out. "
-        "Everything that a method chooses, it chooses inside the training rows: regressions their ridge penalty, SIRUS "
-        "the number of rules and stages. To compute and write this page:\n\n    make study-responses",
-        f"Computed with {versions(study, packages)}. {say(version_of(study))} {OLDER_TIES} The "
-        f"estimators:\n\n{_settings(study)}",
-        "A result is the mean over the folds of all repetitions, ± its standard error over folds. Concordance is "
-        f"Harrell's, within folds. The integrated Brier score is over {n_times} times between the first and the last "
-        "tenth of the observed ones, censoring made up for by inverse weights of the training rows. Below a table "
-        f"of counts or amounts, predicted and observed means of {N_BINS} groups of held-out rows of equal weight, "
-        "from the lowest prediction to the highest (first repetition).",
-        "## What was asked",
+        f"This study uses {N_FOLDS} folds and {N_REPETITIONS} repetitions, with the same folds for every method; for "
+        "the simulated claims, only the first fold is held out. All tuning happens inside the training rows: of the "
+        "ridge penalty for regressions, and of the number of rules and stages for SIRUS. This command computes the "
+        "results and writes this page:\n\n    make study-responses",
+        f"The results were computed with {versions(study, packages)}. {say(version_of(study))} {OLDER_TIES}",
+        f"The estimators are:\n\n{_settings(study)}",
+        "Results are means over the folds of all repetitions, ± the standard error over folds. Concordance is "
+        f"Harrell's, within folds. The integrated Brier score is taken over {n_times} times between the 10% and the "
+        "90% quantile of the observed times, with inverse-probability-of-censoring weights from the training rows. "
+        f"Below each table for counts or amounts are the predicted and observed means of {N_BINS} groups of held-out "
+        "rows, from the lowest to the highest predictions (first repetition). The groups have equal weight.",
+        "## Requirements",
         _verdicts(study),
     ]
     for tables in (COUNTS, AMOUNTS, SURVIVAL):

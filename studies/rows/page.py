@@ -170,9 +170,9 @@ def _samples(cells: Cells) -> str:
             if limit == NOW:
                 continue
             where = TABLES[table].title if table == RARE else f"a limit of {LIMITS[limit].title} rows"
-            short.setdefault(f"{n_folds} folds and {n_pairs} of the pairs", set()).add(where)
+            short.setdefault(f"{n_folds} folds and {n_pairs} {'pair' if n_pairs == 1 else 'pairs'}", set()).add(where)
     texts = [f"{count} for {' and for '.join(sorted(own, reverse=True))}" for count, own in short.items()]
-    return f"There are fewer samples, {'; '.join(texts)}; each is compared on its own." if texts else ""
+    return f"There are only {'; '.join(texts)}; these are compared on the samples that they have." if texts else ""
 
 
 def _passing(every: dict[str, Cells], without: str = "") -> str:
@@ -191,11 +191,14 @@ def _extremes(every: dict[str, Cells], limit: str) -> str:
     for cells in every.values():
         pairs = pairs_of(cells, limit)
         if not pairs:
-            return "nothing yet"
+            return "there are no results yet"
         for place, size in enumerate(SIZES):
             errors += [mean_ratio(pairs, place, of_halves) for of_halves in (False, True)]
             gains += [gain(pairs, size, of_halves) for of_halves in (False, True)]
-    return f"error from {min(errors):.3f} to {max(errors):.3f}, stability from {min(gains):+.2f} to {max(gains):+.2f}"
+    return (
+        f"the error is {min(errors):.3f} to {max(errors):.3f} times that without a limit, and the stability changes by "
+        f"{min(gains):+.2f} to {max(gains):+.2f}"
+    )
 
 
 def _fails(every: dict[str, Cells], limit: str) -> list[str]:
@@ -205,14 +208,16 @@ def _fails(every: dict[str, Cells], limit: str) -> list[str]:
         pairs = pairs_of(cells, limit)
         for place, size in enumerate(SIZES if pairs else ()):
             for of_halves, where in ((False, "folds"), (True, "halves")):
-                what = f"of lists of {size} rules {KINDS[kind]}, {where}"
+                what = f"of lists of {size} rules ({KINDS[kind]}, {where})"
                 if mean_ratio(pairs, place, of_halves) > 1 + MOST_LOST:
-                    found.append(f"the error {what}: {mean_ratio(pairs, place, of_halves):.3f} times")
+                    found.append(f"the error {what} is {mean_ratio(pairs, place, of_halves):.3f} times as large")
                 if gain(pairs, size, of_halves) < 0:
                     name = "between_halves" if of_halves else "between_folds"
                     own = np.array([getattr(a, name)(size) - getattr(b, name)(size) for a, b in pairs])
                     error = own.std(ddof=1) / np.sqrt(len(own))
-                    found.append(f"the stability {what}: {own.mean():+.3f}, with a standard error of {error:.3f}")
+                    found.append(
+                        f"the stability {what} changes by {own.mean():+.3f}, with a standard error of {error:.3f}"
+                    )
     return found
 
 
@@ -222,13 +227,14 @@ def _after(every: dict[str, Cells]) -> str:
     if not pairs:
         return ""
     fails = _fails(every, NOW)
-    passes = f"By the same rule it fails by {'; '.join(fails)}" if fails else "It passes by the same rule"
+    passes = f"It does not pass the rule strictly: {'; '.join(fails)}" if fails else "It passes the rule"
+    replaced = "; ".join(_fails(every, "5000"))
     return (
-        f"*As tuned models do* is all of it together: {MOST_DRAWN:,} rows in the first forest, {MOST_IN_STAGES:,} in "
-        f"stages, {FEW_STAGE_TREES:,} trees a stage where trees are held to a number of rows, and penalties of "
-        f"likelihoods chosen on {SAMPLED:,} rows. {passes}; over sizes, folds and halves {_extremes(every, NOW)} "
-        f"({len(pairs)} tables, results version {LARGE}). The limit that it replaces, 5,000 rows and {STAGE_TREES:,} "
-        f"trees in stages, fails by {'; '.join(_fails(every, '5000')) or 'nothing'}, on fewer samples."
+        f"The row *as tuned models do* combines {MOST_DRAWN:,} rows in the first forest, {MOST_IN_STAGES:,} rows in "
+        f"stages, {FEW_STAGE_TREES:,} trees a stage if the number of rows is limited, and penalties of likelihoods "
+        f"chosen on {SAMPLED:,} rows. {passes}. Over all sizes, folds and halves, {_extremes(every, NOW)} "
+        f"({len(pairs)} tables, results version {LARGE}). It replaced a limit of 5,000 rows and {STAGE_TREES:,} trees "
+        f"in stages, which {'did not pass strictly either, on fewer samples: ' + replaced if replaced else 'passed'}."
     )
 
 
@@ -237,41 +243,45 @@ def _head(store: Store, every: dict[str, Cells]) -> str:
     sizes = f"{SIZES[0]}, {SIZES[1]} and {SIZES[2]}"
     parts = [
         "# How many rows a tree draws",
-        f"In a [stage](stages.md) a tree draws three tenths of the rows, and no more than **{MOST_IN_STAGES:,}**. In a "
-        f"[tuned](tuning.md) model trees of the first forest draw at most **{MOST_DRAWN:,}**. A plain fit is "
-        "the paper's: a tree draws as many rows as there are. `max_samples` sets another share or number, "
-        "without a limit: `max_samples=1.0` draws as many rows as there are, and three tenths of them in stages.",
-        "Beyond some thousand rows a tree learns little from more of them: the most frequent paths are the same. "
-        "What a limit buys is stability, since trees that draw few rows differ more and the order of paths depends "
-        "less on the sample, and time, since a tree [costs what it draws](method.md#forest).",
+        f"In [stages](stages.md), a tree draws three tenths of the rows, but at most **{MOST_IN_STAGES:,}**. In "
+        f"[tuned](tuning.md) models, a tree of the first forest draws at most **{MOST_DRAWN:,}** rows. In a plain fit, "
+        "it draws as many rows as there are, as in the paper. If you set `max_samples` to a share or a number, these "
+        "limits do not apply: with `max_samples=1.0`, trees draw as many rows as there are, or three tenths of them "
+        "in stages.",
+        "Beyond a few thousand rows, a tree learns little from further rows, and the most frequent paths hardly "
+        "change. A limit has two advantages. Lists become more stable: trees that draw few rows differ more from each "
+        "other, and the order of paths then depends less on the sample. And training is faster, because a tree [reads "
+        "only the rows that it draws](method.md#forest).",
         "## How the limit was chosen",
-        f"The rule was written down first: the smallest limit that costs at most {MOST_LOST:.0%} of the error on "
-        f"average, and no stability, for lists of {sizes} rules, with stages and plain, in folds and in halves. These "
-        f"limits pass: {_passing(every)}. (Without {TABLES[RARE].title}, which was added to see how a rare class "
-        f"fares: {_passing(every, RARE)}. Of that class 1,000 rows hold a dozen.) A limit below the 4,177 rows of the "
-        f"paper's largest table would change the paper's results, so the limit of the first forest is {MOST_DRAWN:,}, "
-        "a round number above them. It was tried afterwards, on fewer samples: over sizes, folds and halves "
-        f"{_extremes(every, str(MOST_DRAWN))}. In stages {MOST_IN_STAGES:,} change nothing below "
-        f"{round(MOST_IN_STAGES / STAGE_SAMPLES):,} rows. "
-        "**Where a class has a hundredth of the rows or less, try a larger `max_samples`.**",
-        f"Tables of R's packages with at least 45,000 rows, chosen by a rule that is written in "
-        f"`studies/rows/problems.py` (fewer where the target is not always known; of larger ones {MOST_ROWS:,} rows "
-        f"are sampled). {N_FOLDS} folds and {N_HALVES} pairs of disjoint halves; {N_TREES:,} trees in the first "
-        f"forest, {STAGE_TREES:,} in a stage of one rule, as in tuning. {_samples(every[''])}",
-        f"Three numbers in a cell are those of lists of {sizes} rules. The error is the unexplained variance or "
-        "deviance of the rows held out. Stability is the mean Dice-Sorensen index over pairs of folds, and over pairs "
-        "of halves. Here error and time are multiples of those without a limit, geometric means over tables, and "
-        "stability is the difference to that without a limit, which the last row has. Time is that of one thread, "
-        f"without reading and bins; that of {LIMITS[ELSEWHERE].title} rows is from another machine, and not compared. "
-        f"Computed with {versions(study, ['pysirus'])}; to compute and write this page:\n\n"
+        f"We fixed the rule before the results: take the smallest limit that increases the error by at most "
+        f"{MOST_LOST:.0%} on average and does not reduce stability, for lists of {sizes} rules, with stages and plain, "
+        f"in folds and in halves. These limits pass: {_passing(every)}. Without the table {TABLES[RARE].title}, which "
+        f"we added to study a rare class (1,000 rows contain about a dozen of it), these pass: "
+        f"{_passing(every, RARE)}. A limit below 4,177 rows, the size of the paper's largest table, would change the "
+        f"paper's results, so we set the limit of the first forest to {MOST_DRAWN:,}, a round number above it. We "
+        f"tried this limit afterwards, on fewer samples: over all sizes, folds and halves, "
+        f"{_extremes(every, str(MOST_DRAWN))}. In stages, a limit of {MOST_IN_STAGES:,} changes nothing for tables "
+        f"with fewer than {round(MOST_IN_STAGES / STAGE_SAMPLES):,} rows. "
+        "**If a class has one hundredth of the rows or less, try a larger `max_samples`.**",
+        f"We used tables from R packages with at least 45,000 rows, chosen by a rule in `studies/rows/problems.py`. "
+        f"Some have fewer rows because the target is missing in others; from larger tables, {MOST_ROWS:,} rows are "
+        f"sampled. There are {N_FOLDS} folds and {N_HALVES} pairs of disjoint halves, with {N_TREES:,} trees in the "
+        f"first forest and {STAGE_TREES:,} in each stage of one rule. {_samples(every[''])}",
+        f"Each cell has three numbers, for lists of {sizes} rules. The error is the unexplained variance or deviance "
+        "of held-out rows. Stability is the mean Dice-Sorensen index over pairs of folds or over pairs of halves. In "
+        "the first two tables, error and time are given relative to no limit (geometric means over tables), and "
+        "stability as the difference from no limit; the last row shows the stability itself. Time is for one thread, "
+        f"without reading and binning; {LIMITS[ELSEWHERE].title} rows ran on another machine, so their time is not "
+        f"comparable and left out. The results were computed with {versions(study, ['pysirus'])}. These commands "
+        "compute them and write this page:\n\n"
         "    python -m studies.rows && python -m studies.rows --write",
         _after(every),
         f"With stages:\n\n{_over_tables(every[''])}",
-        "Plain lists; without a limit trees of the first forest draw as many rows as there are:\n\n"
+        "Plain lists, for which trees without a limit draw as many rows as there are:\n\n"
         f"{_over_tables(every['plain_'])}",
-        "A limit above three tenths of the rows does not change stages. Trees that draw a number of rows take rows "
-        "from all over the table, and cost several times as much a row as those that read them in order: a limit saves "
-        "time where it is a small part of the rows.",
+        "A limit above three tenths of the rows does not change stages. Trees that draw a fixed number of rows read "
+        "them from all over the table, which takes several times as long per row as reading rows in order. A limit "
+        "therefore saves time only if it is a small share of the rows.",
         say(version_of(study), LARGE),
     ]
     return "\n\n".join(part for part in parts if part)
