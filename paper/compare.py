@@ -147,7 +147,7 @@ def conclusion(sampled: Sampled) -> str:
             ]
             lines.append(f"- {NAMES[form].capitalize()} minus SIRUS, {where}: {'; '.join(parts)}.")
     return (
-        "These are mean differences over the datasets, with 95% intervals (Student's t, with one observation per "
+        "The list shows mean differences over the datasets, with 95% intervals (Student's t, with one observation per "
         "dataset). The datasets are the paper's choice, not a sample of all tables.\n\n" + "\n".join(lines)
     )
 
@@ -166,19 +166,20 @@ def in_words(sampled: Sampled) -> str:
     gaps = [sampled.difference(of["halves"], OWN[0], rival) for rival in OWN[3:]]
     holds = all(gap is not None and gap.sign > 0 for gap in gaps)
     verdict = (
-        "The paper's ranking therefore also holds between halves, by the intervals below: SIRUS is more stable than "
-        "both, with shorter lists"
+        "By the intervals below, the paper's ranking therefore also holds between halves: SIRUS is more stable than "
+        "RuleFit and Node harvest, with shorter lists"
         if holds
         else "The paper's ranking is therefore not confirmed between halves: an interval below includes zero"
     )
     return (
-        f"Between folds, two SIRUS lists share {folds[0]:.2f} of their terms, RuleFit lists {folds[3]:.2f} and Node "
-        f"harvest lists {folds[4]:.2f}. Between halves they share {halves[0]:.2f}, {halves[3]:.2f} and "
-        f"{halves[4]:.2f}. The lists have {size[0]:.0f}, {size[3]:.0f} and {size[4]:.0f} rules. {verdict}. But SIRUS "
-        f"is less stable than folds suggest: only about {halves[0]:.0%} of a list is selected again in an independent "
-        f"sample of half the size. Its error is larger, {error[0]:.2f} compared with {error[3]:.2f} and "
-        f"{error[4]:.2f}. Stages have a stability of {halves[1]:.2f} between halves and an error of {error[1]:.2f}; "
-        f"with slopes, {halves[2]:.2f} and {error[2]:.2f}."
+        f"With the sizes that they choose, two SIRUS lists from different folds share {folds[0]:.2f} of their terms, "
+        f"two RuleFit lists {folds[3]:.2f} and two Node harvest lists {folds[4]:.2f}. Between halves, the stability is "
+        f"{halves[0]:.2f}, {halves[3]:.2f} and {halves[4]:.2f}. The lists have {size[0]:.0f}, {size[3]:.0f} and "
+        f"{size[4]:.0f} rules. {verdict}. However, SIRUS is less stable than folds suggest: only about "
+        f"{halves[0]:.0%} of a list is selected again in an independent sample of half the size. The error of SIRUS is "
+        f"larger: {error[0]:.2f}, compared with {error[3]:.2f} for RuleFit and {error[4]:.2f} for Node harvest. Stages "
+        f"have a stability of {halves[1]:.2f} between halves and an error of {error[1]:.2f}; stages with slopes, "
+        f"{halves[2]:.2f} and {error[2]:.2f}."
     )
 
 
@@ -189,20 +190,22 @@ def section(sampled: Sampled) -> str:
     parts = [
         "## Stability three ways, and nested errors",
         "The paper measures stability between the folds of a cross-validation, which share 89% of their training rows. "
-        "Here we also compare the methods between bootstrap samples and between disjoint halves of a table, that is, "
-        "independent samples of half the size. Everything is chosen again on every sample: p0, stages and penalties "
-        "(with two repetitions of an inner cross-validation for SIRUS and one for stages). Errors are therefore "
-        "nested. RuleFit and Node harvest cut at deciles here, because rules with free cuts are hardly ever selected "
-        "again. There are one repetition of ten folds (two with ten terms), ten bootstrap samples and ten pairs of "
-        "halves. ± gives standard errors over resamples of one table, for folds with the correction of Nadeau and "
-        "Bengio. Housing is included only because the paper uses it; see [Data](#where-we-differ-and-why).",
+        "Here we also measure it between bootstrap samples and between disjoint halves of a table, that is, "
+        "independent samples of half the size.",
+        "We choose everything again on every sample: p0, stages and penalties (with two repetitions of an inner "
+        "cross-validation for SIRUS and one for stages). Errors are therefore nested. RuleFit and Node harvest cut at "
+        "deciles here, because rules with free cuts are hardly ever selected again. There is one repetition of ten "
+        "folds (two with ten terms), and there are ten bootstrap samples and ten pairs of halves. ± gives standard "
+        "errors over resamples of one table, for folds with the correction of Nadeau and Bengio. Housing is included "
+        "only because the paper uses it; see [Data](#where-we-differ-and-why).",
     ]
     for forms, title in ((OWN, "At the size that each method chooses"), (TEN, f"With {N_TERMS} terms each")):
         parts.append(f"### {title}")
         if forms is TEN:
             parts.append(
-                f"RuleFit follows the lasso path until the model has {N_TERMS} rules, and refits their coefficients by "
-                f"least squares. Node harvest keeps the {N_TERMS} nodes with the largest weights. Nothing is tuned."
+                f"For RuleFit, we follow the lasso path until the model has {N_TERMS} rules, and refit their "
+                f"coefficients by least squares. For Node harvest, we keep the {N_TERMS} nodes with the largest "
+                "weights. Nothing is tuned."
             )
         parts += [sampled.table(f"Stability {BETWEEN[kind]}", forms, sampled.between(kind)) for kind in KINDS]
         parts.append(sampled.table("Unexplained variance, nested", forms, sampled.error, 3))

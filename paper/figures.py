@@ -95,5 +95,5 @@ def machine_post_treatment() -> str:
         kept = span.add(rule_vector(model._paths.codes[i].tolist(), model._cuts))
         lines.append(f"| {i + 1} | {rule.condition_text} | {rule.frequency:.3f} | {'kept' if kept else 'dropped'} |")
     n_kept = sum(line.endswith("kept |") for line in lines)
-    lines.append(f"\n{len(raw)} raw rules, {n_kept} kept; the paper: 17 raw rules, 9 kept.")
+    lines.append(f"\npysirus keeps {n_kept} of {len(raw)} rules, the paper 9 of 17.")
     return "\n".join(lines)

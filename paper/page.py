@@ -51,11 +51,11 @@ def _head(run: Run) -> str:
     )
     text = (
         "# The paper, reproduced\n\n"
-        "This page repeats every experiment of Bénard, Biau, Da Veiga and Scornet, *Interpretable Random Forests via "
-        "Rule Extraction* (AISTATS 2021). One command runs the experiments and writes the page:\n\n"
+        "We repeated every experiment of Bénard, Biau, Da Veiga and Scornet, *Interpretable Random Forests via "
+        'Rule Extraction* (AISTATS 2021; "the paper" below). One command runs the experiments and writes this page:\n\n'
         f"    {run.command}\n\n{say(RESULTS)}\n\n"
         f"The results were computed with pysirus {version('pysirus')} in {run.seconds / 60:.0f} minutes of processor "
-        "time, by ten-fold cross-validation. SIRUS and stages are tuned over ten repetitions of the folds. The other "
+        "time, by ten-fold cross-validation. We tuned SIRUS and stages over ten repetitions of the folds; the other "
         f"methods have {times}. The tables show means over repetitions."
     )
     if run.n_missing:
@@ -73,12 +73,13 @@ def _theorem(points: Sequence[Mapping[str, float]]) -> str:
         cells += [f"{point[f'stability_{p0}']:.3f} | {point[f'size_{p0}']:.1f}" for p0 in theorem.P0]
         lines.append(f"| {' | '.join(cells)} |")
     return (
-        "## Theorem 1, simulated\n\nWe fit SIRUS on two independent samples of a simulated distribution "
-        "(`paper/theorem.py`). The Dice-Sorensen index of the two lists tends to one as the samples grow. The "
-        "distribution is a favourable one. The theorem requires p0 to differ from every theoretical frequency, so its "
-        "step heights were redrawn until both values of p0 were at least 0.01 away from every frequency and no two "
-        "rules tied in post-treatment. Other distributions converge more slowly: a smooth one was still at 0.4 to 0.7 "
-        "with 30,000 rows, and step functions with arbitrary interactions at 0.6 to 0.9 with 200,000.\n\n"
+        "## Theorem 1, simulated\n\nAccording to Theorem 1 of the paper, the stability tends to one as samples grow. "
+        "We fitted SIRUS on two independent samples of a simulated distribution (`paper/theorem.py`). The table and "
+        "the figure show that the Dice-Sorensen index of the two lists approaches one. The distribution is a favourable "
+        "one: the theorem requires p0 to differ from every theoretical frequency, so we redrew the step heights until "
+        "both values of p0 were at least 0.01 away from every frequency and no two rules tied in post-treatment. The "
+        "index grows more slowly for other distributions: it was still 0.4 to 0.7 for a smooth one with 30,000 rows, "
+        "and 0.6 to 0.9 for step functions with arbitrary interactions with 200,000.\n\n"
         "![Stability of two independent samples against their size](paper/theorem-1.png)\n\n" + "\n".join(lines)
     )
 
@@ -89,15 +90,15 @@ def make_page(run: Run, cells: Results, sampled: Sampled, points: Sequence[Mappi
     parts = [_head(run), "## Tables", *(table.to_markdown() for table in tables), conclusion(tables)]
     parts.append(
         "± gives standard errors over folds, corrected for the training rows that folds share (Nadeau and Bengio "
-        "2003). As in the paper, the errors of SIRUS, of the sparse setting and of stages are those at a p0 chosen on "
-        "the same folds; [nested errors](#stability-three-ways-and-nested-errors) are below. The tables are also "
+        "2003). As in the paper, the p0 of SIRUS, of the sparse setting and of stages is chosen on the folds that also "
+        "give the error; [nested errors](#stability-three-ways-and-nested-errors) are below. The tables are also "
         "available as [CSV](paper/tables.csv) and LaTeX (`docs/paper/*.tex`)."
     )
     parts.append(
-        "## RuleFit and Node harvest, ours and the published ones\n\nThe table shows size, stability and error of one "
-        "model with cuts at deciles; size and error of the same method with free cuts; and the published values. "
-        "According to the paper, columns were binned only to measure stability, so its errors are those of free cuts. "
-        f"It does not state which models its sizes refer to.\n\n{rivals(cells, sampled.datasets)}"
+        "## RuleFit and Node harvest, ours and the published ones\n\nThe table shows our results with cuts at deciles "
+        "(size, stability, error), our results with free cuts (size, error), and the published values. According to "
+        "the paper, columns were binned only to measure stability, so its errors are those of free cuts. It does not "
+        f"state which models its sizes refer to.\n\n{rivals(cells, sampled.datasets)}"
     )
     parts.append(section(sampled))
     parts.append(NOTES.read_text(encoding="utf-8").strip())
@@ -107,7 +108,10 @@ def make_page(run: Run, cells: Results, sampled: Sampled, points: Sequence[Mappi
         "![Error and stability against the number of rules, Machine](paper/tuning-machine.png)"
     )
     parts.append(f"## The rules of Ozone (Table 1)\n\n```\n{lists.ozone}\n```")
-    parts.append(f"## Post-treatment of Machine (supplementary material)\n\n{lists.machine}")
+    parts.append(
+        "## Post-treatment of Machine (supplementary material)\n\nThe paper shows how post-treatment filters the rules "
+        f"of Machine. This is our version:\n\n{lists.machine}"
+    )
     if points:
         parts.append(_theorem(points))
     return "\n\n".join(filter(None, parts)) + "\n"

@@ -187,5 +187,5 @@ def conclusion(tables: Sequence[Table]) -> str:
         )
     return (
         f"On average over the datasets, {'; '.join(parts)}. Stability is measured between folds that share 89% of "
-        "their rows. Size and stability of a method come from the same models, with cuts at deciles."
+        "their training rows. Size and stability of a method come from the same models, with cuts at deciles."
     )
