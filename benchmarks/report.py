@@ -217,7 +217,7 @@ def main() -> None:
 PAGE = """# Benchmarks
 
 `make bench-all` writes this page. All times are **processor time of one thread**: the best of a few interleaved rounds,
-measured on one machine on one day. Compare ratios, not times.
+measured on one machine on one day. Compare the ratios, because the times depend on the machine.
 
 - machine: {machine}
 - Python {python}; {versions}
@@ -242,27 +242,27 @@ The number in brackets is the time relative to scikit-learn's forest of 500 tree
 ## How cost grows
 
 The benchmark grows 64 trees on 20,000 x 24 with 10 bins and 8 candidate columns at each node, and varies one size at a
-time. Time grows as size to the power of the exponent, which is fitted on a log-log scale.
+time. The exponent is the slope on a log-log scale: an exponent of 1 means that the time doubles with the size.
 
 {growth}
 
-On two idle cores, two threads grow 100,000 x 50 {threads} times as fast as one (twice the processor time of one thread
-over the total of two).
+On two idle cores, two threads grow a forest on 100,000 x 50 {threads} times as fast as one. This is twice the processor
+time of one thread, divided by the total processor time of two.
 
 On a virtual machine with 16 cores, sixteen threads grow 128 trees on 2,000,000 x 50 11.7 times as fast as one thread,
 and 2,048 trees on 100,000 x 50 12.1 times as fast ([output](../benchmarks/results/threads.txt) of
 `benchmarks/threads.sh`). The splits are identical. The threads spend 2 to 6% of that time waiting for each other. The
-machine accounts for the rest: sixteen independent forests at once, each with its own thread and table, take 1.7 to 1.8
-times as long as a single one, which amounts to a speed-up of only 9.0 and 9.2. A second thread already raises the
-processor time of the same sums from 1.98 to 2.43 s, as it would if a single busy core ran at a higher clock rate.
-Neither huge pages for the memory of each thread nor prefetching the next column made a difference.
+machine accounts for the rest of the loss: sixteen independent forests, each with its own thread and table, take 1.7 to
+1.8 times as long as a single one, so their speed-up is only 9.0 and 9.2. A second thread already raises the processor
+time of the same sums from 1.98 to 2.43 s, perhaps because a single busy core runs at a higher clock rate. Neither huge
+pages for the memory of each thread nor prefetching the next column made a difference.
 
 ### Compared with other libraries
 
-The tables show whole fits by rows, columns and trees (`python -m benchmarks.cost`). LightGBM has the same number of
-trees, of depth 2; an EBM chooses its own number of rounds. The row *trees that draw 10,000 rows* covers bins and trees
-only, without rules and weights. *Not run* means that the previous size took more than 40 s, or that this one did not
-finish within four minutes of wall time.
+The tables show the time of whole fits for different numbers of rows, columns and trees (`python -m benchmarks.cost`).
+LightGBM grows the same number of trees, of depth 2; an EBM chooses its own number of rounds. The row *trees that draw
+10,000 rows* includes only bins and trees, not rules and weights. We did not run a size if the previous one took more
+than 40 s, and stopped fits after four minutes of wall time (*not run*).
 
 <!-- figures: cost -->
 {cost}
@@ -272,14 +272,15 @@ finish within four minutes of wall time.
 
 For every row and column, a tree of depth 2 multiplies the row's count by four bytes: by one for the size of the bin,
 and by the three digits (base 128) of the target for its sum. It does this at the root and again for the left children;
-right children are differences. That makes 8 n p byte products per tree, each added to a sum in a register: rows are
-sorted by bin once per table, so a sum is stored only after all rows of its bin. For each row and column, the kernel
-reads two bytes of row number and three of digits, twice, for 64 trees at once.
+the sums of the right children are differences. With n rows and p columns, that makes 8 n p byte products per tree. The
+kernel adds each product to a sum in a register and stores the sum after the last row of a bin, because it sorts the
+rows by bin once per table. For each row and column, it reads two bytes of row number and three bytes of digits, twice,
+for 64 trees at once.
 
-Next to the rate of products, in brackets, is the peak: the same instruction on sums in registers and nothing else
-(`cpp/check/peak.cpp`), run within the same minutes. Next to the bytes is the rate at which NumPy reads when it sums an
-array larger than the cache. Drawing counts, interleaving the counts of four rows, assigning rows to nodes and searching
-for splits take the rest of the time and do not count as products.
+The number in brackets after the rate of products is the peak rate, measured within the same minutes: a loop of the same
+instruction on registers, without memory access (`cpp/check/peak.cpp`). The number in brackets after the rate of bytes
+is the rate at which NumPy sums an array larger than the cache. The rest of the time goes into drawing counts,
+interleaving the counts of four rows, assigning rows to nodes and searching for splits.
 
 {roofline}
 """

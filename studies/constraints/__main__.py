@@ -145,7 +145,7 @@ def table_of(found: dict[str, Any]) -> str:
     """The figures as a table."""
     lines = [
         "| table, directions | method | error | with directions | no interactions (filtered at selection alone) "
-        "| broken pairs: free, bound |",
+        "| violations: without, with directions |",
         "|---|---|---|---|---|---|",
     ]
     for table, own in found.items():

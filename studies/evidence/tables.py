@@ -37,7 +37,7 @@ def returns(cells: Cells) -> str:
             ]
         )
     head = [
-        "law",
+        "distribution",
         "fresh samples",
         "`expected_return`",
         "bias",
