@@ -44,13 +44,13 @@ class Claim:
         absent = [TABLES[t].title for t in self.tables if t not in {check.table for check in self.checks}]
         count = f"{self.n_holds} of {len(self.checks)} tables"
         if self.n_holds >= self.needed:
-            word = "Met on average"
+            word = "Met"
         elif self.n_holds + len(absent) < self.needed:
-            word = "Not met on average"
+            word = "Not met"
         else:
-            return f"Undecided: {count} so far, {self.needed} required; not computed for {', '.join(absent)}."
-        rest = f"; not computed for {', '.join(absent)}" if absent else ""
-        return f"{word}: {count}, {self.needed} of {len(self.tables)} required{rest}."
+            return f"Undecided: {count}, comparing means ({self.needed} required); no results for {', '.join(absent)}."
+        rest = f"; no results for {', '.join(absent)}" if absent else ""
+        return f"{word}: {count}, comparing means ({self.needed} required){rest}."
 
 
 Rule = Callable[..., Check]

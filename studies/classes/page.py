@@ -60,8 +60,8 @@ def _head(study: Study) -> str:
     paragraphs = [
         "# Classifiers, compared",
         f"This study compares classifiers on {len(TABLES)} tables, with {N_FOLDS} stratified folds and {N_REPETITIONS} "
-        "repetitions. The folds are the same for every method, and all tuning happens inside the training rows. This "
-        "command computes the results and writes this page:\n\n    make study-classes",
+        "repetitions. All methods use the same folds and are tuned inside the training rows. This command computes the "
+        "results and writes this page:\n\n    make study-classes",
         f"The results were computed with {versions(study, list(dict.fromkeys(m.package for m in METHODS.values())))}. "
         f"{say(version_of(study))}",
         "SIRUS and EBM get missing values and categories without any preparation. For the other methods, missing "

@@ -113,7 +113,7 @@ def test_command_computes_keeps_and_writes(tiny_study):
     page = (folder / "page.md").read_text()
     accuracy = np.concatenate([whole["repetitions"][r]["result"]["accuracy"] for r in "012"])
     assert f"{accuracy.mean():.3f} ± {accuracy.std(ddof=1) / np.sqrt(30):.3f}" in page
-    assert "random forest: not computed for any table" in page
+    assert "random forest: no results for any table" in page
 
 
 def test_results_of_other_settings_are_not_taken_for_the_same(tiny_study):
@@ -150,9 +150,9 @@ def test_claims_say_what_holds_what_does_not_and_what_is_not_decided():
         study[table, "logistic"] = figures(log_loss=[0.4], calibration_error=0.026)
         study[table, "forest"] = figures(log_loss=[0.5])
     near, equal, stable, _majority, _, _, _, calibrated = claims(study)
-    assert near.verdict() == "Met, by the means: 5 of 7 tables, 5 of 7 are asked."
-    assert equal.verdict().startswith("Not decided: 0 of 0 tables so far, 7 are asked; not computed for credit_data")
-    assert stable.verdict() == "Not met, by the means: 4 of 7 tables, 5 of 7 are asked."
+    assert near.verdict() == "Met: 5 of 7 tables, comparing means (5 required)."
+    assert equal.verdict().startswith("Undecided: 0 of 0 tables, comparing means (7 required); no results for credit_data")
+    assert stable.verdict() == "Not met: 4 of 7 tables, comparing means (5 required)."
     assert calibrated.n_holds == 7
     assert near.checks[0].found == "0.4160 (1.040 times 0.4000)" and near.checks[0].asked == "at most 0.4200"
 
