@@ -117,10 +117,10 @@ def roofline(runs: dict[str, Lines]) -> str:
     best = max(found["int8_tops"] for found in runs["million"] if "int8_tops" in found)
     return paragraph(
         f"A product of {MATRIX:,} rows with {trees:,} trees does {intensity:,.0f} operations for each byte that ",
-        f"it reads. According to its datasheet ({PEAK / 1e12:,.0f} TOPS and {BANDWIDTH / 1e12:.1f} TB/s), the GPU reaches ",
-        f"its peak from {PEAK / BANDWIDTH:,.0f} operations per byte on. So the product is limited by arithmetic and not by ",
-        f"memory. The product alone runs at {min(rates):,.0f} to {max(rates):,.0f} TOPS. With draws, masks and the search, ",
-        f"the rate is {best:,.0f} TOPS, or {best * 1e12 / PEAK:.0%} of the peak.",
+        f"it reads. According to its datasheet ({PEAK / 1e12:,.0f} TOPS and {BANDWIDTH / 1e12:.1f} TB/s), the GPU ",
+        f"reaches its peak from {PEAK / BANDWIDTH:,.0f} operations per byte on. So the product is limited by ",
+        f"arithmetic and not by memory. The product alone runs at {min(rates):,.0f} to {max(rates):,.0f} TOPS. With ",
+        f"draws, masks and the search, the rate is {best:,.0f} TOPS, or {best * 1e12 / PEAK:.0%} of the peak.",
     )
 
 
@@ -196,8 +196,8 @@ def pays(runs: dict[str, Lines]) -> str:
         f"Compilation and the first forest took {start:.1f} s. With 16 threads busy, one thread of the CPU fits ",
         f"{power(rate)} rows x columns x trees per second. Without compiled code, the GPU therefore breaks even at ",
         f'{power(start * rate)} rows x columns x trees per thread. `"auto"` requires {power(STARTING)}, because a ',
-        "thread that runs alone is faster than one of 16, and finding the GPU takes time too. The table shows how many ",
-        "rows that means:",
+        "thread that runs alone is faster than one of 16, and finding the GPU takes time too. The table shows how ",
+        "many rows that means:",
     )
     return text + "\n" + table(["threads", "rows x columns x trees", "rows, if 100 columns and 10,000 trees"], rows)
 

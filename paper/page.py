@@ -75,11 +75,11 @@ def _theorem(points: Sequence[Mapping[str, float]]) -> str:
     return (
         "## Theorem 1, simulated\n\nAccording to Theorem 1 of the paper, the stability tends to one as samples grow. "
         "We fitted SIRUS on two independent samples of a simulated distribution (`paper/theorem.py`). The table and "
-        "the figure show that the Dice-Sorensen index of the two lists approaches one. The distribution is a favourable "
-        "one: the theorem requires p0 to differ from every theoretical frequency, so we redrew the step heights until "
-        "both values of p0 were at least 0.01 away from every frequency and no two rules tied in post-treatment. The "
-        "index grows more slowly for other distributions: it was still 0.4 to 0.7 for a smooth one with 30,000 rows, "
-        "and 0.6 to 0.9 for step functions with arbitrary interactions with 200,000.\n\n"
+        "the plot show that the Dice-Sorensen index of the two lists approaches one. This distribution is "
+        "favourable: the theorem requires p0 to differ from every theoretical frequency, so we redrew the step "
+        "heights until both values of p0 were at least 0.01 away from every frequency and no two rules tied in "
+        "post-treatment. The index grows more slowly for other distributions: it was still 0.4 to 0.7 for a smooth "
+        "one with 30,000 rows and 0.6 to 0.9 for step functions with arbitrary interactions with 200,000.\n\n"
         "![Stability of two independent samples against their size](paper/theorem-1.png)\n\n" + "\n".join(lines)
     )
 

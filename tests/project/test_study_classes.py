@@ -151,7 +151,9 @@ def test_claims_say_what_holds_what_does_not_and_what_is_not_decided():
         study[table, "forest"] = figures(log_loss=[0.5])
     near, equal, stable, _majority, _, _, _, calibrated = claims(study)
     assert near.verdict() == "Met: 5 of 7 tables, comparing means (5 required)."
-    assert equal.verdict().startswith("Undecided: 0 of 0 tables, comparing means (7 required); no results for credit_data")
+    assert equal.verdict().startswith(
+        "Undecided: 0 of 0 tables, comparing means (7 required); no results for credit_data"
+    )
     assert stable.verdict() == "Not met: 4 of 7 tables, comparing means (5 required)."
     assert calibrated.n_holds == 7
     assert near.checks[0].found == "0.4160 (1.040 times 0.4000)" and near.checks[0].asked == "at most 0.4200"

@@ -57,5 +57,5 @@ def test_a_repetition_judges_every_fold_and_the_page_says_who_is_ahead(tmp_path,
     worse = {"deviance": [9.0] * 5, "rules": [3] * 5, "stability": 0.5, "calibration": [[1.0, 1.0]]}
     store.put(cells.Job("phd", "stages", 0), worse, 1.0)
     text = page.make_page(store)
-    assert "deviance of stages at most that of regression with ridge on 0 of 1 tables" in text
+    assert "the deviance of stages is at most that of regression with ridge on 0 of 1 tables" in text
     assert "### PhD publications" in text and "9.0000 ± 0.0000" in text
