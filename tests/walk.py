@@ -31,7 +31,7 @@ class Story:
     leave: tuple[str, ...] = ()
     rises: tuple[str, ...] = ()
     n_rules: int | None = None
-    strike: int | None = None
+    remove: int | None = None
     add: str | None = None
     search: str = ""
     wanted: str | None = None
@@ -95,8 +95,8 @@ class Walk:
             page.locator(f'#front circle[aria-label^="{story.n_rules} rules"]').first.press("Enter")
             page.wait_for_selector("#undo")
             self.ready()
-        if story.strike is not None:
-            page.locator("#rule-list .side .quiet").nth(story.strike - 1).click()
+        if story.remove is not None:
+            page.locator("#rule-list .side .quiet").nth(story.remove - 1).click()
             page.fill("#why", "not allowed by policy")
             page.click("#rule-list form .primary")
             page.wait_for_selector("#rule-list form", state="detached")
@@ -188,10 +188,10 @@ def stories(folder):
     credit = Story(written("modeldata", "credit_data"), "Status", "classes", leave=("Age",), rises=("Income",))
     yield Story(**{**vars(credit), "n_rules": 8, "search": "partime", "wanted": "good", "group": "Marital"})
     other = ("nvisits", "ovisits", "novisits")
-    visits = Story(written("AER", "NMES1988"), "visits", "counts", leave=other, n_rules=8, strike=2, group="gender")
+    visits = Story(written("AER", "NMES1988"), "visits", "counts", leave=other, n_rules=8, remove=2, group="gender")
     yield Story(**{**vars(visits), "add": "chronic >= 3 & health = poor", "wanted": "<= 4", "fixed": ("chronic",)})
     yield Story(written("survival", "gbsg"), "rfstime", "survival", event="status", leave=("pid",), rises=("nodes",))
-    yield Story(SHIPPED["ozone"].path, "O3", "number", n_rules=6, strike=2, wanted=">= 12", add="temp < 60 & vis < 100")
+    yield Story(SHIPPED["ozone"].path, "O3", "number", n_rules=6, remove=2, wanted=">= 12", add="temp < 60 & vis < 100")
 
 
 def main(folder):

@@ -124,7 +124,7 @@ def _docs() -> Iterator[tuple[str, str]]:
 
 def _page() -> Iterator[tuple[str, str]]:
     """The strings of the report's page."""
-    for name in ("report.js", "charts.js", "quality.js", "template.html"):
+    for name in ("report.js", "charts.js", "quality.js", "words.js", "template.html"):
         lines = (SOURCE / "report" / name).read_text(encoding="utf-8").splitlines()
         for number, line in enumerate(lines, 1):
             for text in re.findall(r'"[^"]*"|`[^`]*`|>[^<>]+<', line):

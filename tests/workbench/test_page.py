@@ -65,7 +65,7 @@ def open_page(browser, session):
 def test_walk_from_a_table_to_a_signed_list(open_page, people, tmp_path):
     pytest.importorskip("cryptography")
     story = Story(people, "status", "classes", leave=("age", "amount", "claims", "time", "event"), rises=("income",))
-    story = Story(**{**vars(story), "strike": 1, "wanted": "good", "group": "job", "add": "income < 1000 & size < 0"})
+    story = Story(**{**vars(story), "remove": 1, "wanted": "good", "group": "job", "add": "income < 1000 & size < 0"})
     out = tmp_path / "out"
     out.mkdir()
     Walk(open_page).through(story, out)

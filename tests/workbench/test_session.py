@@ -44,7 +44,7 @@ def test_recorded_python_writes_the_same_model_file(session, people, tmp_path, k
     session.constrain({"income": -1} if kind == "classes" else {}, ["job"] if kind == "number" else [])
     session.tune()
     session.length(4)
-    session.strike(views.listing(session)["list"][0]["text"], 'it\'s "not" allowed', "A. Smith")
+    session.remove(views.listing(session)["list"][0]["text"], 'it\'s "not" allowed', "A. Smith")
     session.add("income < 1000 & age < 50" if kind == "number" else "income < 1000 & size < 0")
     session.save(tmp_path / "own.json")
     assert run_python(session, people, tmp_path / "again") == (tmp_path / "own.json").read_bytes()
@@ -58,7 +58,7 @@ def test_recorded_python_of_an_untouched_list_writes_its_estimator(tuned, people
 
 def test_recorded_commands_write_the_same_rules(tuned, people, tmp_path, monkeypatch):
     tuned.length(5)
-    tuned.strike(views.listing(tuned)["list"][1]["text"], by="A")
+    tuned.remove(views.listing(tuned)["list"][1]["text"], by="A")
     tuned.costs({"bad": 5, "good": 1})
     shutil.copy(people, tmp_path / "people.csv")
     monkeypatch.chdir(tmp_path)
@@ -106,15 +106,15 @@ def test_edits_are_undone_and_replayed_on_another_length(tuned):
     whole = str(tuned.model)
     tuned.length(6)
     texts = [own["text"] for own in views.listing(tuned)["list"]]
-    tuned.strike(texts[-1], "why", "me")
+    tuned.remove(texts[-1], "why", "me")
     assert texts[-1] not in [own["text"] for own in views.listing(tuned)["list"]]
     assert "why" in views.listing(tuned)["trail"][0]
-    tuned.length(2)  # the struck rule is not in it
+    tuned.length(2)  # the removed rule is not in it
     assert [own.method for own in tuned.edits] == ["with_rules"]
     tuned.undo()
     assert str(tuned.model) == whole and not tuned.edits
     with pytest.raises(ValueError, match="no rule"):
-        tuned.strike("income < 3")
+        tuned.remove("income < 3")
     assert not tuned.edits
 
 

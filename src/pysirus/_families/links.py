@@ -50,6 +50,10 @@ class Loss:
             return self.slopes(np.zeros_like(scores), scores)
         return _core.mean_of_scores(self.name, scores.ravel(), self.power).reshape(scores.shape)
 
+    def losses(self, y: Floats, scores: Floats) -> Floats:
+        """The loss of each row."""
+        return _core.loss_of_rows(self.name, _plain(scores), _plain(y), self.power)[0]
+
     def slopes(self, y: Floats, scores: Floats) -> Floats:
         """The slope of the loss of each row in its scores."""
         return _core.loss_of_rows(self.name, _plain(scores), _plain(y), self.power)[1]

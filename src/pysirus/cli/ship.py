@@ -227,6 +227,14 @@ def report(
     edit: Annotated[
         bool, typer.Option("--edit", help="Squared error: the list can be edited in the browser, and saved.")
     ] = False,
+    with_patterns: Annotated[
+        bool,
+        typer.Option(
+            "--with-patterns",
+            help="The same for classes, counts and amounts. TABLE has the training rows: the page holds which rules "
+            "apply together, with the target.",
+        ),
+    ] = False,
 ) -> None:
     """Write a report that opens in a browser: one HTML file, no network.
 
@@ -241,6 +249,7 @@ def report(
         (target, "--target"),
         (weights, "--sample-weight"),
         (exposure, "--exposure"),
+        (with_patterns or None, "--with-patterns"),
     ):
         if given is not None and table is None:
             raise typer.BadParameter("is a column of a TABLE: give one.", param_hint=option)
@@ -254,7 +263,8 @@ def report(
     output = standard_output(output) or output
     check_output(output, "--output", [model, *(paths_of(table) if table is not None else [])], DOCUMENT)
     estimator = load_model(model)
-    options: dict[str, object] = {"coverage": coverage_of(estimator, interval, folds), "edit": edit}
+    shown = {"edit": edit, "with_patterns": with_patterns}
+    options: dict[str, object] = {"coverage": coverage_of(estimator, interval, folds), **shown}
     loaded = model_of(estimator)
     if table is not None:
         truth = Truth(target, weights, exposure=exposure)

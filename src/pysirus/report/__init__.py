@@ -23,6 +23,7 @@ from pysirus._parameters import ParameterError
 from pysirus._runtime.output import DOCUMENT, check_output, write_text, written
 from pysirus._text.format import true_minus
 from pysirus._text.message import Parameter
+from pysirus.report._editing import WORKBENCH, document_of, patterns_of, script_of
 from pysirus.report._sections import checks_html
 from pysirus.report._summary import summary
 
@@ -46,6 +47,7 @@ def report(
     change: Any = None,
     coverage: float | None = None,
     edit: bool = False,
+    with_patterns: bool = False,
 ) -> str:
     """Write a report of a model.
 
@@ -82,7 +84,10 @@ def report(
     edit : bool, default=False
         Whether the list can be edited in the browser: another length, rules removed, effects fixed, with what it costs,
         and the edited model to save. For squared error, whose weights are fitted again from the sums in the model,
-        without rows; other models are edited in the workbench.
+        without rows.
+    with_patterns : bool, default=False
+        Whether other models can be edited so too, classes, counts and amounts: the page then holds which rules apply
+        together in ``X``, the training rows, and with which targets ``y``. Patterns of one row are nearly rows.
 
     Returns
     -------
@@ -96,27 +101,20 @@ def report(
         if (wrong := next((text for text in texts if not is_unicode(text)), None)) is not None:
             raise ParameterError(f"{Parameter(name)} must be valid Unicode, got {wrong!r}.")
     asked = {"by": by, "change": change, "coverage": coverage}
-    document = _editable(model) if edit else None
-    text = page(summary(model, X, **rows, title=title, data=data, max_rows=max_rows, **asked), document)
+    editable = {}
+    if with_patterns:
+        plain = model._as_model()
+        editable = {"model": model_to_json(plain), "patterns": patterns_of(plain, X, y, sample_weight)}
+    elif edit:
+        editable = {"model": document_of(model._as_model())}
+    text = page(summary(model, X, **rows, title=title, data=data, max_rows=max_rows, **asked), editable)
     if path is not None:
         write_text(path, text)
     return written(text, "report", path)  # type: ignore[no-any-return]
 
 
-def _editable(model: Any) -> dict[str, Any]:
-    """The model file that a page edits."""
-    model = model._as_model()
-    if model.moments is None or model.family.is_scored:
-        raise ParameterError(
-            f"{Parameter('edit')} takes a model with squared error that keeps the sums of its weights. Others are "
-            "fitted again from rows: edit them in the workbench (pysirus workbench)."
-        )
-    return model_to_json(model)
-
-
 MAX_BYTES = 2_000_000
-SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js", "charts.js", "quality.js", "report.js")
-EDITING = ("refit.js", "edit.js")
+VENDOR = ("vendor/d3.min.js", "vendor/plot.umd.min.js")
 
 
 def _read(name: str) -> str:
@@ -172,15 +170,16 @@ def _hashed(page: str, tag: str) -> str:
     return " ".join(f"'sha256-{digest}'" for digest in digests)
 
 
-def page(data: dict[str, Any], document: dict[str, Any] | None = None) -> str:
-    """The report of a summary, under 2 MB; with a model file it can be edited."""
+def page(data: dict[str, Any], editable: dict[str, Any] | None = None) -> str:
+    """The report of a summary, under 2 MB; with what an editor needs, a model file and maybe patterns, also that."""
     checks = checks_html(data)
     shares = "".join(
         f".share-{share}{{--share:{int(share) / 100}}}" for share in sorted(set(re.findall(r"share-(\d+)", checks)))
     )
+    scripts = [*map(_read, VENDOR), script_of("report.js", *(["editable.js"] if editable else []))]
     own = {
         "style": f"<style>{_read('report.css')}{shares}</style>",
-        "scripts": "\n".join(f"<script>{_read(name)}</script>" for name in (*SCRIPTS, *(EDITING if document else ()))),
+        "scripts": "\n".join(f"<script>{text}</script>" for text in scripts),
     }
     policy = {
         "script_src": _hashed(own["scripts"], "script"),
@@ -189,12 +188,14 @@ def page(data: dict[str, Any], document: dict[str, Any] | None = None) -> str:
     parts = {
         **own,
         **policy,
-        "edit": "" if document is None else _read("edit.html"),
-        "model": "null" if document is None else _json(document),
+        "edit": '<section id="edit" aria-labelledby="edit-title"></section>' if editable else "",
+        "editable": _json(editable or None),
         "title": html.escape(data["title"]),
         "static_rules": _static_rules(data),
         "checks": checks,
     }
     template = _read("template.html")
     room = MAX_BYTES - len(template.encode()) - sum(len(part.encode()) for part in parts.values())
+    if room < MAX_BYTES // 10:
+        raise ParameterError(f"The list and its patterns are too long for a page of at most 2 MB; {WORKBENCH}.")
     return Template(template).substitute(parts, data=_fit(data, room))

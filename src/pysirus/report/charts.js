@@ -1,12 +1,11 @@
-"use strict";
 /* Data in, SVG out. Charts are drawn by Observable Plot; colours are variables of the style sheet, so light, dark and
    print need no redrawing. Every function returns an element. */
 
-const INK = "currentColor", ACCENT = "var(--accent)", SOFT = "var(--soft)", MARK = "var(--mark)";
-const CHART = { style: { background: "transparent", color: "inherit", fontSize: "12px" } };
+export const INK = "currentColor", ACCENT = "var(--accent)", SOFT = "var(--soft)", MARK = "var(--mark)";
+export const CHART = { style: { background: "transparent", color: "inherit", fontSize: "12px" } };
 
 /* The hyphens before numbers in a text as minus signs; those in names stay. */
-const minus = (text) => String(text).replace(/(^|< |>= |from |to |then |else |and |between |\(|: |\/ )-(?=[\d.])/g, "$1−");
+export const minus = (text) => String(text).replace(/(^|< |>= |from |to |then |else |and |between |\(|: |\/ )-(?=[\d.])/g, "$1−");
 
 function plainFormat(value, digits = 3) {
   if (value === null || value === undefined || !isFinite(value)) return "";
@@ -15,8 +14,8 @@ function plainFormat(value, digits = 3) {
   return size < -6 || size >= 12 ? value.toPrecision(digits) : value.toFixed(Math.max(0, digits - 1 - size));
 }
 
-const format = (value, digits = 3) => minus(plainFormat(value, digits));
-const tick = (value) => minus(+(+value).toPrecision(6));
+export const format = (value, digits = 3) => minus(plainFormat(value, digits));
+export const tick = (value) => minus(+(+value).toPrecision(6));
 
 function svg(tag, attributes = {}, ...children) {
   const node = document.createElementNS("http://www.w3.org/2000/svg", tag);
@@ -27,9 +26,12 @@ function svg(tag, attributes = {}, ...children) {
 
 const placeOf = (value, [low, high]) => `${(100 * (value - low) / (high - low || 1)).toFixed(2)}%`;
 
+/* How wide a chart is drawn in a box. */
+export const chartWidth = (box, most) => Math.max(220, Math.min(most, box.parentElement.clientWidth || most));
+
 /* What a rule says where it applies, a dot, and where not, a ring, on the axis that all rules share; `middle` is what no
    rule would say. Places are in percent, so it fits any width, also on paper. */
-function drawSides({ inside, outside, middle, up }, domain, label) {
+export function drawSides({ inside, outside, middle, up }, domain, label) {
   const y = 13, colour = up ? "var(--up)" : "var(--down)", at = (value) => placeOf(value, domain);
   const marks = middle === null ? [] : [svg("line", { x1: at(middle), x2: at(middle), y1: 0, y2: 26, stroke: SOFT, "stroke-dasharray": "2,3" })];
   marks.push(svg("line", { x1: at(outside), x2: at(inside), y1: y, y2: y, stroke: colour, "stroke-width": 2.5, "stroke-opacity": 0.45 }));
@@ -39,7 +41,7 @@ function drawSides({ inside, outside, middle, up }, domain, label) {
 }
 
 /* The axis of those plots: at most five numbers. */
-function drawSidesAxis(domain, ticks, name) {
+export function drawSidesAxis(domain, ticks, name) {
   const marks = ticks.flatMap((value) => [
     svg("line", { x1: placeOf(value, domain), x2: placeOf(value, domain), y1: 16, y2: 20, stroke: SOFT }),
     svg("text", { x: placeOf(value, domain), y: 12, "text-anchor": "middle" }, name(value)),
@@ -48,7 +50,7 @@ function drawSidesAxis(domain, ticks, name) {
 }
 
 /* The error and stability of every size; `pick(i)` is called when a point is clicked or chosen by key. */
-function drawPareto(data, current, pick, width) {
+export function drawPareto(data, current, pick, width) {
   const points = data.sizes.map((s, i) => ({ i, error: s.error, stability: s.stability, n: s.nPositive }));
   const path = data.path.error.map((error, i) => ({ error, stability: data.path.stability[i], n: data.path.n_rules[i] }));
   const here = points[current], ideal = { stability: data.ideal, error: 0 };
@@ -83,7 +85,7 @@ function drawPareto(data, current, pick, width) {
 }
 
 /* Error and stability against the number of rules of the list, with two standard errors: a dot for each list. */
-function drawPath(data, current, width) {
+export function drawPath(data, current, width) {
   const rows = ["error", "stability"].flatMap((name) => data.sizes.map((size) => ({
     name: name === "error" ? data.errorName : name, value: size[name], n: size.nPositive,
     low: Math.max(0, size[name] - 2 * size[`${name}Se`]),
@@ -140,7 +142,7 @@ function drawLevels(rows, domain, base) {  /* `share` is how many of the rows ha
 }
 
 /* One feature: steps between its thresholds, or a dot for each level; missing values stand apart. */
-function drawEffect(effect, domain, values, width, lines = null, what = null) {
+export function drawEffect(effect, domain, values, width, lines = null, what = null) {
   const missing = effect.hasMissing ? values[values.length - 1] : null;
   const known = effect.hasMissing ? values.slice(0, -1) : values;
   const base = { ...CHART, width, height: 190, marginLeft: 44, marginTop: 26, marginBottom: 34, y: { domain, grid: true, label: what, labelArrow: "none", ticks: 4, tickFormat: tick } };
@@ -178,7 +180,7 @@ function drawEffect(effect, domain, values, width, lines = null, what = null) {
 
 /* The steps from the average to one prediction; `steps` are {text, fired, value}. `texts` are what the scores at both
    ends stand for, where steps are points of a score. */
-function drawWaterfall(start, steps, end, name, width, texts = null, first = "average training row") {
+export function drawWaterfall(start, steps, end, name, width, texts = null, first = "average training row") {
   let level = start;
   const rows = steps.map((step) => { const from = level; level += step.value; return { ...step, from, to: level }; });
   const narrow = width < 560;

@@ -1,6 +1,8 @@
-"use strict";
 /* Held-out rows in, how far probabilities can be trusted and used out: metrics, three curves, a table at a threshold.
    Rows come in groups of about equal probability: {probability, members, others}, rising. */
+import { ACCENT, CHART, MARK, SOFT, chartWidth, minus } from "./charts.js";
+import { byId, el, plural } from "./dom.js";
+import { data } from "./data.js";
 
 const quality = { bins: 0, threshold: 0.5 };
 const percent = (share, digits = 0) => (isFinite(share) ? `${(100 * share).toFixed(digits)}%` : "–");
@@ -93,13 +95,13 @@ function drawPrecision(bins, name, at, width) {
 /* ---------------------------------------------------------------------------------------------------- the page */
 
 function countTable(corner, columns, rows) {
-  const head = element("tr", {}, element("th", { scope: "col" }, corner), ...columns.map((name) => element("th", { scope: "col" }, name)));
+  const head = el("tr", {}, el("th", { scope: "col" }, corner), ...columns.map((name) => el("th", { scope: "col" }, name)));
   const body = rows.map(([name, cells, right]) => {
     const total = d3.sum(cells);
-    return element("tr", {}, element("th", { scope: "row" }, name), ...cells.map((count, c) => element("td", { class: c === right ? "right" : "wrong" },
-      element("b", {}, Math.round(count).toLocaleString("en")), ` ${percent(count / total)}`)));
+    return el("tr", {}, el("th", { scope: "row" }, name), ...cells.map((count, c) => el("td", { class: c === right ? "right" : "wrong" },
+      el("b", {}, Math.round(count).toLocaleString("en")), ` ${percent(count / total)}`)));
   });
-  return element("table", { class: "counts" }, element("thead", {}, head), element("tbody", {}, ...body));
+  return el("table", { class: "counts" }, el("thead", {}, head), el("tbody", {}, ...body));
 }
 
 function showThreshold() {
@@ -113,19 +115,19 @@ function showThreshold() {
   const total = at.tp + at.fp + at.fn + at.tn, found = at.tp / (at.tp + at.fn), spared = at.tn / (at.tn + at.fp);
   const pairs = [[`${name} found (recall)`, found], [`of those called ${name}, right (precision)`, at.tp / (at.tp + at.fp)],
     ["others left alone (specificity)", spared], ["accuracy", (at.tp + at.tn) / total], ["balanced accuracy", (found + spared) / 2]];
-  byId("rates").replaceChildren(...pairs.map(([what, share]) => element("div", {}, element("dt", {}, what), element("dd", {}, percent(share, 1)))));
+  byId("rates").replaceChildren(...pairs.map(([what, share]) => el("div", {}, el("dt", {}, what), el("dd", {}, percent(share, 1)))));
   const width = chartWidth(byId("reliability"), 420);
   byId("reliability").replaceChildren(drawReliability(bins, name, width));
   byId("roc").replaceChildren(drawRoc(bins, name, at, width));
   byId("precision").replaceChildren(drawPrecision(bins, name, at, width));
 }
 
-function showQuality() {
+export function showQuality() {
   if (data.heldOut && data.heldOut.bins.length) showThreshold();
 }
 
 function metricList(metrics) {
-  return metrics.map(([name, value, error]) => element("div", {}, element("dt", {}, name), element("dd", {}, minus(value), ...(error ? [element("small", {}, ` ± ${error}`)] : []))));
+  return metrics.map(([name, value, error]) => el("div", {}, el("dt", {}, name), el("dd", {}, minus(value), ...(error ? [el("small", {}, ` ± ${error}`)] : []))));
 }
 
 /* Metrics of rows that the model has, or may have, seen: behind a warning, and folded away. */
@@ -138,7 +140,7 @@ function prepareInSample() {
   byId("training-metrics").append(...metricList(metrics));
 }
 
-function prepareQuality() {
+export function prepareQuality() {
   if (!data.heldOut && data.sizes[data.chosen].error === null) {
     byId("quality").hidden = byId("unvalidated").hidden = false;
     byId("quality-note").hidden = true;
@@ -154,7 +156,7 @@ function prepareQuality() {
   byId("quality-charts").hidden = false;
   if (bins.length > 1) {
     byId("quality-class-box").hidden = false;
-    byId("quality-class").append(...bins.map((own, i) => element("option", { value: i }, data.classes[own.class])));
+    byId("quality-class").append(...bins.map((own, i) => el("option", { value: i }, data.classes[own.class])));
     byId("quality-class").addEventListener("change", (event) => { quality.bins = +event.target.value; showThreshold(); });
     if (confusion) {
       byId("all-classes").hidden = false;

@@ -1,18 +1,9 @@
-"use strict";
 /* The page: one state (size, class, row) and functions that show it. All data is put on the page as text. */
+import { chartWidth, drawEffect, drawPareto, drawPath, drawSides, drawSidesAxis, drawWaterfall, format, minus, tick } from "./charts.js";
+import { byId, el, plural, switchTheme } from "./dom.js";
+import { data, state } from "./data.js";
+import { prepareQuality, showQuality } from "./quality.js";
 
-const data = JSON.parse(document.getElementById("data").textContent);
-const state = { size: data.chosen, effectClass: 0, rowClass: 0, row: null, match: -1 };
-const byId = (id) => document.getElementById(id);
-
-function element(tag, attributes = {}, ...children) {
-  const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
-  node.append(...children);
-  return node;
-}
-
-const plural = (n, word) => `${n} ${word}${n === 1 ? "" : "s"}`;
 const inUse = (size) => data.rules.map((_, r) => r).filter((r) => data.sizes[size].weights[r] || (data.rules[r].given && r < data.sizes[size].weights.length));
 
 /* What outputs or scores say of class k. Scores of classes matter by their differences: of two the log-odds of k, of more
@@ -72,10 +63,6 @@ function showSize() {
   byId("reset").disabled = state.size === data.chosen;
 }
 
-function chartWidth(box, most) {
-  return Math.max(220, Math.min(most, box.parentElement.clientWidth || most));
-}
-
 function showPath() {
   if (!data.path) return;
   const width = chartWidth(byId("pareto"), 560);
@@ -94,24 +81,24 @@ function pickSize(size, focus = false) {
 
 /* What stands below a rule: a name and a value each. */
 function factsOf(pairs) {
-  return element("p", { class: "facts" }, ...pairs.map(([name, text]) => element("span", {}, element("span", { class: "name" }, name), " ", element("span", { class: "value" }, text))));
+  return el("p", { class: "facts" }, ...pairs.map(([name, text]) => el("span", {}, el("span", { class: "name" }, name), " ", el("span", { class: "value" }, text))));
 }
 
 function ruleCard(r, status, top, number) {
   const rule = data.rules[r], weight = data.sizes[state.size].weights[r] || 0;
-  const word = (text) => element("span", { class: "word" }, text);
+  const word = (text) => el("span", { class: "word" }, text);
   const points = scored || addends ? pointsOf(r) : null;
   const [inside, outside] = addends ? pairTexts(points) : [rule.insideText, rule.outsideText].map(minus);
-  const sentence = rule.line ? element("p", { class: "sentence" }, minus(lineOf(r).text))
-    : element("p", { class: "sentence" }, word("if "), minus(rule.text), word(" then "),
-      element("span", { class: "output" }, inside), word(" else "), element("span", { class: "output" }, outside));
+  const sentence = rule.line ? el("p", { class: "sentence" }, minus(lineOf(r).text))
+    : el("p", { class: "sentence" }, word("if "), minus(rule.text), word(" then "),
+      el("span", { class: "output" }, inside), word(" else "), el("span", { class: "output" }, outside));
   const label = { came: "comes", went: "goes" }[status];
-  if (rule.stage > 2 && top.merged) sentence.append(element("span", { class: "badge" }, `stage ${rule.stage}`));
-  if (rule.effect) sentence.append(element("span", { class: "badge" }, minus(`fixed effect ${rule.effect}`)));
-  if (label) sentence.append(element("span", { class: "badge" }, label));
+  if (rule.stage > 2 && top.merged) sentence.append(el("span", { class: "badge" }, `stage ${rule.stage}`));
+  if (rule.effect) sentence.append(el("span", { class: "badge" }, minus(`fixed effect ${rule.effect}`)));
+  if (label) sentence.append(el("span", { class: "badge" }, label));
   const again = data.sizes[state.size].returned[r];
-  const whole = rule.whole ? [element("details", { class: "whole" }, element("summary", {}, "Whole rule"), element("p", {}, minus(rule.whole)))] : [];
-  const mark = number ? [element("span", { class: "number" }, `#${number}`)] : [];
+  const whole = rule.whole ? [el("details", { class: "whole" }, el("summary", {}, "Whole rule"), el("p", {}, minus(rule.whole)))] : [];
+  const mark = number ? [el("span", { class: "number" }, `#${number}`)] : [];
   const facts = factsOf([
     ["frequency", rule.given ? "given" : format(rule.frequency, 2)],
     [rule.line ? "known" : "rows", rule.rowsText],
@@ -121,7 +108,7 @@ function ruleCard(r, status, top, number) {
       : scored ? [hazard ? "hazard" : "adds", rule.line ? pointsText([...points].reverse(), " to ") : pointsText(points)] : ["weight", format(weight, 2)],
   ]);
   const sides = sidesOf(r), plot = sides ? [drawSides(sides, top.domain, `${sides.names[0]}, else ${sides.names[1]}`)] : [];
-  return element("li", { class: `rule ${status}`, "data-rule": r }, element("div", {}, ...mark, sentence, facts, ...whole), ...plot);
+  return el("li", { class: `rule ${status}`, "data-rule": r }, el("div", {}, ...mark, sentence, facts, ...whole), ...plot);
 }
 
 /* The two sides of a rule on the axis that all rules share: what it adds, or what the target is on either side. */
@@ -152,7 +139,7 @@ function sidesAxis(domain) {
   const round = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100].map(Math.log).filter((v) => v >= domain[0] && v <= domain[1]);
   const ticks = factors && round.length > 2 && round.length < 7 ? round : d3.ticks(...domain, 4);
   const name = factors ? (v) => `×${+Math.exp(v).toPrecision(2)}` : data.classes && !scored ? (v) => `${Math.round(100 * v)}%` : tick;
-  return element("li", { class: "rule axis" }, element("p", {}, "● where the rule applies, ○ where not: ", element("b", {}, sidesName())), drawSidesAxis(domain, ticks, name));
+  return el("li", { class: "rule axis" }, el("p", {}, "● where the rule applies, ○ where not: ", el("b", {}, sidesName())), drawSidesAxis(domain, ticks, name));
 }
 
 /* What a rule adds to the score of the class that stands for it, where it holds and elsewhere. */
@@ -186,22 +173,22 @@ function showRules() {
   top.domain = [low - 0.06 * (high - low || 1), high + 0.06 * (high - low || 1)];
   const stages = data.rules.filter((_, r) => now.includes(r) || then.includes(r)).map((rule) => rule.stage);
   top.merged = new Set(stages).size * 2 > stages.length;  /* a heading for each rule is too many */
-  let list = element("ol"), stage = 0;
-  if (all.length) parts.push(element("ol", { class: "axes" }, sidesAxis(top.domain)));
+  let list = el("ol"), stage = 0;
+  if (all.length) parts.push(el("ol", { class: "axes" }, sidesAxis(top.domain)));
   for (const r of data.rules.map((_, i) => i)) {
     if (staged && data.rules[r].stage !== stage && (now.includes(r) || then.includes(r))) {
       const title = data.rules[r].stage === 1 ? "Stage 1" : top.merged ? "Corrections" : `Corrections, stage ${data.rules[r].stage}`;
       if (!top.merged || stage < 2) {
-        list = element("ol");
-        parts.push(element("h3", { class: "stage" }, title), list);
+        list = el("ol");
+        parts.push(el("h3", { class: "stage" }, title), list);
       }
       stage = data.rules[r].stage;
     }
     if (now.includes(r)) list.append(ruleCard(r, then.includes(r) ? "stays" : "came", top, now.indexOf(r) + 1));
     else if (then.includes(r)) list.append(ruleCard(r, "went", top));
   }
-  for (const term of data.terms) list.append(element("li", { class: "rule" }, element("p", { class: "sentence" }, term.text)));
-  if (!list.childElementCount) list.append(element("li", {}, "No rules: the prediction is the mean."));
+  for (const term of data.terms) list.append(el("li", { class: "rule" }, el("p", { class: "sentence" }, term.text)));
+  if (!list.childElementCount) list.append(el("li", {}, "No rules: the prediction is the mean."));
   byId("rule-list").replaceChildren(...parts, ...(list.isConnected || parts.includes(list) ? [] : [list]));
   byId("how-to-read").textContent = minus([howToRead(), ...data.notes].join(" "));
 }
@@ -239,8 +226,8 @@ function howToRead() {
 
 /* Which levels stand behind each row of a chart that stands for several. */
 function levelList(effect, folded) {
-  const box = element("details", { class: "levels" }, element("summary", {}, "Which categories?"));
-  for (const [names, g] of folded) box.append(element("p", {}, element("b", {}, `${effect.labels[g]}: `), names.join(", ")));
+  const box = el("details", { class: "levels" }, el("summary", {}, "Which categories?"));
+  for (const [names, g] of folded) box.append(el("p", {}, el("b", {}, `${effect.labels[g]}: `), names.join(", ")));
   return box;
 }
 
@@ -255,8 +242,8 @@ function showEffects() {
   const lines = effects.map((e) => e.ends ? e.ends.map((pair) => pair.map((v) => part(v, state.effectClass))) : null);
   const [low, high] = d3.extent([...values.flat(), ...lines.flat(2).filter((v) => v !== null)]), pad = 0.1 * (high - low) || 0.5;
   const figures = effects.map((effect, i) => {
-    const caption = element("figcaption", {}, element("b", {}, effect.feature), ` ${Math.round(100 * effect.gap)}%`);
-    return element("figure", {}, caption, element("div"));
+    const caption = el("figcaption", {}, el("b", {}, effect.feature), ` ${Math.round(100 * effect.gap)}%`);
+    return el("figure", {}, caption, el("div"));
   });
   box.replaceChildren(...figures);
   figures.forEach((figure, i) => {
@@ -291,7 +278,7 @@ function showMatches() {
   byId("no-match").textContent = wanted && !found.length ? `No row has “${wanted}” in its name or its values.` : "";
   state.match = found.length ? Math.max(0, Math.min(state.match, found.length - 1)) : -1;
   byId("matches").replaceChildren(...found.map((row, i) => {
-    const item = element("li", { role: "option", id: `match-${i}`, "data-row": row, "aria-selected": String(i === state.match) }, `row ${rowLine(row)}`);
+    const item = el("li", { role: "option", id: `match-${i}`, "data-row": row, "aria-selected": String(i === state.match) }, `row ${rowLine(row)}`);
     item.addEventListener("click", () => pickRow(row));
     return item;
   }));
@@ -352,10 +339,10 @@ function showRow() {
   if (decision) text = `decision ${decision.label}`;
   if (data.rows.truth) text += `, true ${minus(data.rows.truth[row])}`;
   if (data.intervals) text += `, ${minus(data.intervals.texts[row])}`;
-  const values = element("ul", { class: "values" }, ...data.rows.columns.map((name, c) => element("li", {}, `${name} = ${cell(row, c)}`)));
-  const box = element("div");
-  const heading = element("h3", {}, `Row ${data.rows.labels[row]}: ${text}`);
-  const why = decision ? [element("p", { id: "row-decision" }, decision.why)] : [];
+  const values = el("ul", { class: "values" }, ...data.rows.columns.map((name, c) => el("li", {}, `${name} = ${cell(row, c)}`)));
+  const box = el("div");
+  const heading = el("h3", {}, `Row ${data.rows.labels[row]}: ${text}`);
+  const why = decision ? [el("p", { id: "row-decision" }, decision.why)] : [];
   byId("row").replaceChildren(heading, ...why, values, box, ...changeOf(row));
   const name = scored ? scaleName(k) : data.classes ? `probability of ${data.classes[k]}` : data.target;
   const ends = scored ? ["start", "end"].map((which) => respondAt(row, k, which)) : null;
@@ -388,7 +375,7 @@ function changeOf(row) {
   const found = data.changes?.rows[row];
   if (found === undefined) return [];
   const steps = found === null ? ["no change of the columns that may change"] : found.map(([name, now, then]) => `${name} from ${minus(now)} to ${minus(then)}`);
-  return [element("p", { id: "row-change" }, `For ${data.changes.to}: ${steps.join(", ") || "nothing has to change"}.`)];
+  return [el("p", { id: "row-change" }, `For ${data.changes.to}: ${steps.join(", ") || "nothing has to change"}.`)];
 }
 
 function pickRow(row) {
@@ -435,7 +422,7 @@ function prepareClasses() {
   if (!data.classes) return;
   for (const [id, key] of [["effect-class", "effectClass"], ["row-class", "rowClass"]]) {
     byId(`${id}-box`).hidden = false;
-    byId(id).append(...data.classes.map((label, k) => element("option", { value: k }, label)));
+    byId(id).append(...data.classes.map((label, k) => el("option", { value: k }, label)));
     state[key] = data.positive;
     byId(id).value = state[key];
     byId(id).addEventListener("change", (event) => { state[key] = +event.target.value; showEffects(); showRow(); });
@@ -467,8 +454,8 @@ function prepare() {
     ? "One minus the area under the ROC curve on held-out rows: 0.5 is guessing, 0 is perfect."
     : "The proportion of variance left unexplained on held-out rows: 1 is no better than the mean, 0 is perfect.";
   byId("doubts").hidden = !data.doubts.length;
-  byId("doubts").append(...data.doubts.map((text) => element("p", {}, text)));
-  for (const [name, value] of data.made) byId("made-list").append(element("dt", {}, name), element("dd", {}, value));
+  byId("doubts").append(...data.doubts.map((text) => el("p", {}, text)));
+  for (const [name, value] of data.made) byId("made-list").append(el("dt", {}, name), el("dd", {}, value));
   if (data.path) {
     byId("size").hidden = byId("size-control").hidden = false;
     byId("slider").max = data.sizes.length;
@@ -484,10 +471,7 @@ function prepare() {
   }
   prepareClasses();
   prepareQuality();
-  byId("theme").addEventListener("click", () => {
-    const dark = document.documentElement.dataset.theme ? document.documentElement.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-    document.documentElement.dataset.theme = dark ? "light" : "dark";
-  });
+  byId("theme").addEventListener("click", switchTheme);
   if (data.rows) pickRow(0);
   showAll();
   let width = document.body.clientWidth;

@@ -43,9 +43,9 @@ HEADERS = {
 KINDS = {".js": "text/javascript", ".css": "text/css", ".html": "text/html", ".json": "application/json"}
 # what the page is made of, by the package that has it
 ASSETS = {
-    "": tuple(f"{name}.js" for name in ("app", "dom", "words", "table", "target", "tune", "rules", "decide", "ship")),
+    "": tuple(f"{name}.js" for name in ("app", "parts", "table", "target", "tune", "rules", "decide", "ship")),
     "style": ("workbench.css",),
-    "report": ("report.css", "charts.js", "vendor/d3.min.js", "vendor/plot.umd.min.js"),
+    "report": ("report.css", "dom.js", "words.js", "charts.js", "vendor/d3.min.js", "vendor/plot.umd.min.js"),
 }
 
 
@@ -227,7 +227,7 @@ class Page:
 
     def edit(self, method: str, **given: Any) -> dict[str, Any]:
         """Change the list."""
-        if method not in ("length", "strike", "add", "undo", "costs"):
+        if method not in ("length", "remove", "add", "undo", "costs"):
             raise Refusal(400, f"There is no edit '{method}'.")
         getattr(self.session, method)(**given)
         return views.listing(self.session)

@@ -266,7 +266,7 @@ class Session:
         others = [own for own in self.edits if own.method != "with_rules"]
         self._apply([Edit("with_rules", int(n_rules)), *others], lenient=True)
 
-    def strike(self, rule: str, note: str | None = None, by: str | None = None) -> None:
+    def remove(self, rule: str, note: str | None = None, by: str | None = None) -> None:
         """Remove a rule, by its text."""
         self._apply([*self.edits, Edit("without", rule, note or None, by or None)])
 

@@ -140,6 +140,11 @@ class ByLikelihood(Weighing):
             fit.weights, self.standardised_effect((inside - outside) * steps, fit.constant, spread), rules, fit_again
         )
 
+    def constant(self, patterns: Any, response: Response) -> Floats:
+        """The scores of no rule at all: the link of the mean."""
+        none = np.zeros((0, 1 if len(response.labels or ()) < 3 else response.n_outputs))
+        return fit_likelihood(patterns, none, none, self.loss_of(response), [0]).constant
+
     def _fit(
         self,
         patterns: Any,

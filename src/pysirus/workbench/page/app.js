@@ -1,5 +1,7 @@
 /* The page: one state, six steps, and a footer with the code of what was done. */
-import { ask, button, codeBox, el, speak, spoken, t } from "./dom.js";
+import { button, byId, el, switchTheme } from "./dom.js";
+import { speak, spoken, t } from "./words.js";
+import { ask, codeBox } from "./parts.js";
 import { showTable } from "./table.js";
 import { showTarget } from "./target.js";
 import { showTune } from "./tune.js";
@@ -16,7 +18,6 @@ const STEPS = [
   ["ship", showShip, () => app.list],
 ];
 let working = 0;
-const byId = (id) => document.getElementById(id);
 
 export const app = {
   step: "table", table: null, targets: [], aim: null, list: null, front: null, chosen: {}, by: "",
@@ -86,15 +87,12 @@ function dress() {
   byId("language").value = spoken();
   byId("language").addEventListener("change", (event) => { speak(event.target.value); keep("language", event.target.value); label(); app.go(app.step); });
   if (kept("theme")) document.documentElement.dataset.theme = kept("theme");
-  byId("theme").addEventListener("click", () => {
-    const dark = document.documentElement.dataset.theme ? document.documentElement.dataset.theme === "dark" : matchMedia("(prefers-color-scheme: dark)").matches;
-    document.documentElement.dataset.theme = dark ? "light" : "dark";
-    keep("theme", document.documentElement.dataset.theme);
-  });
+  byId("theme").addEventListener("click", () => keep("theme", switchTheme()));
   label();
 }
 
 function label() {
+  document.documentElement.lang = spoken();
   byId("theme").setAttribute("aria-label", t("theme"));
   byId("steps").setAttribute("aria-label", t("steps"));
   document.querySelector(".skip").textContent = t("skip");

@@ -1,5 +1,8 @@
 /* Step 5: one row and its reasons, what would change its decision, groups, and the price of mistakes. */
-import { ask, button, choice, codeBox, el, field, t } from "./dom.js";
+import { button, choice, el, field } from "./dom.js";
+import { t } from "./words.js";
+import { ask, codeBox } from "./parts.js";
+import { drawWaterfall, format } from "./charts.js";
 import { edit } from "./rules.js";
 
 export function showDecide(box, app) {

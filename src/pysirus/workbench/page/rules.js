@@ -1,6 +1,8 @@
-/* Step 4: the list with its evidence; its length along the front; rules struck and added; two lists side by side. */
-import { ask, button, codeBox, el, sized, t } from "./dom.js";
-import { completions } from "./words.js";
+/* Step 4: the list with its evidence; its length along the front; rules removed and added; two lists side by side. */
+import { button, el } from "./dom.js";
+import { t } from "./words.js";
+import { ask, codeBox, sized } from "./parts.js";
+import { drawEffect, drawPareto, format } from "./charts.js";
 import { direction } from "./tune.js";
 
 export function showRules(box, app) {
@@ -63,17 +65,17 @@ function rules(app) {
         own.given ? el("span", { class: "badge" }, t("rules.given")) : "", own.stage > 1 ? el("span", { class: "badge" }, t("rules.correction")) : "")),
     el("div", { class: "side" }, el("p", { class: "bars" }, bar(t("rules.rows"), own.share, own.rows), own.returned ? bar(t("rules.returned"), own.returned.split(" of ")[0] / own.returned.split(" of ")[1], own.returned) : bar(t("rules.returned"), 0, "–"),
       bar(own.adds ? t("rules.adds") : t("rules.weight"), Math.abs(own.weight) / top, own.adds || number(own.weight, 2))),
-    button(t("rules.strike"), (event) => strike(app, own, event.target), { class: "quiet", "aria-label": t("rules.strike-name", { text: own.text }) })))));
+    button(t("rules.remove"), (event) => remove(app, own, event.target), { class: "quiet", "aria-label": t("rules.remove-name", { text: own.text }) })))));
 }
 
-/* A rule is struck with a reason, which stands in the model's trail. */
-function strike(app, own, where) {
+/* A rule is removed with a reason, which stands in the model's trail. */
+function remove(app, own, where) {
   const card = where.closest(".rule");
   if (card.querySelector("form")) return;
   const why = el("input", { type: "text", id: "why", placeholder: t("rules.why-hint") }), who = el("input", { type: "text", value: app.by });
-  const form = el("form", { class: "inline", onsubmit: (event) => { event.preventDefault(); app.by = who.value; edit(app, { method: "strike", rule: own.text, note: why.value, by: who.value }); } },
+  const form = el("form", { class: "inline", onsubmit: (event) => { event.preventDefault(); app.by = who.value; edit(app, { method: "remove", rule: own.text, note: why.value, by: who.value }); } },
     el("label", { class: "field wide" }, el("span", {}, t("rules.why")), why), el("label", { class: "field" }, el("span", {}, t("who")), who),
-    el("button", { type: "submit", class: "primary" }, t("rules.strike")), button(t("cancel"), () => form.remove()));
+    el("button", { type: "submit", class: "primary" }, t("rules.remove")), button(t("cancel"), () => form.remove()));
   card.append(form);
   why.focus();
 }
@@ -82,6 +84,22 @@ function trail(app) {
   const { list } = app;
   if (!list.edits.length) return el("p", { class: "note" }, t("rules.untouched"));
   return el("div", { class: "trail" }, el("ol", {}, list.trail.map((line) => el("li", {}, line))), button(t("undo"), () => edit(app, { method: "undo" }), { id: "undo" }));
+}
+
+/* How a rule in words can go on: pairs of what is shown and of the whole text then. */
+export function completions(text, features, columns) {
+  const at = text.lastIndexOf("&") + 1, before = text.slice(0, at), own = text.slice(at).trimStart(), lead = before ? `${before.trimEnd()} ` : "";
+  const known = features.filter((name) => own === name || own.startsWith(`${name} `)).sort((a, b) => b.length - a.length)[0];
+  if (known === undefined) {
+    const wanted = own.toLowerCase();
+    return features.filter((name) => name.toLowerCase().includes(wanted)).slice(0, 30).map((name) => [name, `${lead}${name} `]);
+  }
+  const column = columns.find((each) => each.name === known), numeric = !column || column.kind === "number" || column.kind === "date";
+  const rest = own.slice(known.length).trimStart(), sign = /^(<|>=|=)\s*(.*)$/.exec(rest);
+  if (!sign) return (numeric ? ["<", ">=", "is missing"] : ["=", "is missing"]).filter((word) => word.startsWith(rest) && word !== rest).map((word) => [word, `${lead}${known} ${word} `]);
+  const values = column && column.options ? column.options : [];
+  if (sign[2] && values.includes(sign[2].trim())) return [["&", `${lead}${known} ${sign[1]} ${sign[2].trim()} & `]];
+  return values.filter((value) => value.startsWith(sign[2])).slice(0, 40).map((value) => [value, `${lead}${known} ${sign[1]} ${value}`]);
 }
 
 /* A rule in words, with completion and a check while it is typed. */

@@ -1,5 +1,7 @@
 /* Step 6: who vouches for the list, and the files that leave the page. */
-import { ask, button, codeBox, el, field, t } from "./dom.js";
+import { button, el, field, saveAs } from "./dom.js";
+import { t } from "./words.js";
+import { ask, codeBox } from "./parts.js";
 
 export function showShip(box, app) {
   const place = el("section", {});
@@ -15,7 +17,7 @@ function sign(app) {
   const make = button(t("ship.make-key"), () => app.attempt(async () => {
     given.key = (await ask("key")).key;
     name.textContent = t("ship.new-key");
-    el("a", { href: URL.createObjectURL(new Blob([given.key], { type: "application/x-pem-file" })), download: "key.pem" }).click();
+    saveAs("key.pem", "application/x-pem-file", given.key);
   }), { id: "make-key" });
   const go = button(t("ship.sign"), () => app.attempt(async () => {
     if (!given.key) throw new Error(t("ship.need-key"));

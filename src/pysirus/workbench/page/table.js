@@ -1,5 +1,7 @@
 /* Step 1: a file in, its columns with what was understood of each. */
-import { ask, choice, el, picture, t, upload } from "./dom.js";
+import { choice, el } from "./dom.js";
+import { t } from "./words.js";
+import { ask, picture, upload } from "./parts.js";
 
 export function showTable(box, app) {
   const input = el("input", { type: "file", id: "file", accept: ".csv,.tsv,.txt,.gz,.xlsx,.xlsm,.parquet", onchange: (event) => take(event.target.files[0]) });

@@ -1,5 +1,7 @@
 /* Step 2: what is to be predicted, in plain words. */
-import { ask, choice, el, picture, t } from "./dom.js";
+import { choice, el } from "./dom.js";
+import { t } from "./words.js";
+import { ask, picture } from "./parts.js";
 
 const KINDS = ["number", "classes", "counts", "amounts", "zeros", "survival"];
 

@@ -1,5 +1,7 @@
 /* Step 3: directions and columns to leave out, then tuning, with progress and a way to stop it. */
-import { ask, button, el, t } from "./dom.js";
+import { button, el } from "./dom.js";
+import { t } from "./words.js";
+import { ask } from "./parts.js";
 
 const SIGNS = [[1, "↗", "rises"], [0, "·", "free"], [-1, "↘", "falls"]];
 

@@ -1,39 +1,6 @@
-/* Elements, words and requests. Data is put on the page as text, never as markup. */
-import { WORDS } from "./words.js";
-
-let language = "en";
-export function speak(code) { language = WORDS[code] ? code : "en"; document.documentElement.lang = language; }
-export const spoken = () => language;
-
-/* A text of the page, with values in place of {names}. */
-export function t(key, values = {}) {
-  const text = WORDS[language][key] ?? WORDS.en[key] ?? key;
-  return text.replace(/\{(\w+)\}/g, (whole, name) => (name in values ? String(values[name]) : whole));
-}
-
-/* An element; attributes that begin with "on" are listeners, true sets an attribute without a value, false leaves it out. */
-export function el(tag, attributes = {}, ...children) {
-  const node = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes)) {
-    if (name.startsWith("on")) node.addEventListener(name.slice(2), value);
-    else if (name === "value") node.value = value;
-    else if (value !== false && value !== null && value !== undefined) node.setAttribute(name, value === true ? "" : value);
-  }
-  node.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== false));
-  return node;
-}
-
-export const button = (label, onclick, more = {}) => el("button", { type: "button", onclick, ...more }, label);
-
-export function choice(label, options, value, onchange, more = {}) {
-  const box = el("select", { onchange: (event) => onchange(event.target.value), ...more },
-    options.map(([key, text]) => el("option", { value: key, selected: key === value }, text)));
-  return el("label", { class: "field" }, el("span", {}, label), box);
-}
-
-export function field(label, value, oninput, more = {}) {
-  return el("label", { class: "field" }, el("span", {}, label), el("input", { type: "text", value: value ?? "", oninput: (event) => oninput(event.target.value), ...more }));
-}
+/* What several steps show, and what the page asks of the session. */
+import { button, el } from "./dom.js";
+import { spoken, t } from "./words.js";
 
 /* Bars of a number, or the most frequent categories. */
 export function picture(shown) {
@@ -41,7 +8,7 @@ export function picture(shown) {
   if (shown.levels) {
     const most = Math.max(1, ...shown.levels.map(([, n]) => n));
     const rows = shown.levels.slice(0, 4).map(([name, n]) => el("span", { class: "level" }, el("span", { class: "level-name" }, name),
-      el("span", { class: "bar" }, sized(el("i"), n / most)), el("span", { class: "level-n" }, n.toLocaleString(language))));
+      el("span", { class: "bar" }, sized(el("i"), n / most)), el("span", { class: "level-n" }, n.toLocaleString(spoken()))));
     const more = shown.of > 4 ? [el("span", { class: "soft" }, t("more", { n: shown.of - 4 }))] : [];
     return el("div", { class: "levels-picture" }, rows, more);
   }
