@@ -75,11 +75,8 @@ ALLOWED: dict[Excuse, str] = {
     ("pysirus.Condition", "levels : tuple"): "the name of an attribute",
     ("docs/", "(?:level of each|per level|second level|two levels|once per level)"): "of a tree",
     ("docs/method.md", "credit cards"): "the column of a dataset",
-    ("docs/method.md", "several columns of numbers,?"): "columns, and not the target",
     ("docs/stages-study.md", "mean responses"): "the name of a form in the recorded results",
     (".card", "card : Card"): "a model card, and its class",
-    ("docs/constraints.md", "may be judged on"): "of people, and not of models",
-    ("docs/scale.md", "tall(?:y|ies)"): "the internals: what a tally is, is explained there",
 }
 
 

