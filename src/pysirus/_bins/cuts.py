@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from itertools import accumulate, chain
 from math import ldexp
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ from pysirus import _core
 from pysirus._data.column import Column, ColumnKind, ColumnMark, mark_of_column
 from pysirus._data.table import Table
 from pysirus._families.responses import Count, IntegerRows, Response
+from pysirus._runtime import changed
 from pysirus._runtime.console import cancellable_pool, check_cancelled
 from pysirus._runtime.sums import MOMENT_BITS, FixedPoint, fixed_point
 
@@ -170,10 +171,18 @@ def _distinct(ordered: NDArray[Any] | None, values: NDArray[Any], limit: int) ->
     return distinct if len(distinct) <= limit else None
 
 
+class Between(NamedTuple):
+    """Where each quantile lies between two order statistics."""
+
+    is_left: NDArray[np.bool_]  # nearer to the lower one
+    left: NDArray[np.float64]  # in halves of the gap from the lower one on, at most 1
+    right: NDArray[np.float64]  # back from the upper one
+
+
 @lru_cache(maxsize=64)
 def quantile_targets(
     weight: int, virtual_rows: int, n_bins: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+) -> tuple[NDArray[np.int64], NDArray[np.int64], Between]:
     """The two order statistics around each quantile, and its position between them.
 
     An order statistic is known by its target: it is the first value at which the weight up to it exceeds the target.
@@ -181,15 +190,16 @@ def quantile_targets(
     ranks = [divmod((virtual_rows - 1) * i, n_bins) for i in range(1, n_bins)]
     low = [rank * weight // virtual_rows for rank, _ in ranks]
     high = [min(rank + 1, virtual_rows - 1) * weight // virtual_rows for rank, _ in ranks]
-    return np.array(low, dtype=np.int64), np.array(high, dtype=np.int64), np.array([r / n_bins for _, r in ranks])
+    share = np.array([r / n_bins for _, r in ranks])
+    place = Between(share < 0.5, 2 * np.minimum(share, 0.5), 2 * np.minimum(1 - share, 0.5))
+    return np.array(low, dtype=np.int64), np.array(high, dtype=np.int64), place
 
 
-def between(a: NDArray[Any], b: NDArray[Any], share: NDArray[np.float64]) -> NDArray[np.float64]:
+def between(a: NDArray[Any], b: NDArray[Any], place: Between) -> NDArray[np.float64]:
     """Linear interpolation by NumPy's two formulas, with half the gap so that it cannot overflow."""
-    a, b = a.astype(np.float64), b.astype(np.float64)
+    a, b = a.astype(np.float64, copy=False), b.astype(np.float64, copy=False)
     half_gap = b / 2 - a / 2
-    left, right = np.minimum(share, 0.5), np.minimum(1 - share, 0.5)
-    interpolated = np.where(share < 0.5, a + half_gap * (2 * left), b - half_gap * (2 * right))
+    interpolated = np.where(place.is_left, a + half_gap * place.left, b - half_gap * place.right)
     return np.where(a == b, a, interpolated)
 
 
@@ -197,17 +207,17 @@ def _quantiles(
     ordered: NDArray[Any] | None, values: NDArray[Any], weights: NDArray[np.int64] | None, count: Count, n_bins: int
 ) -> NDArray[np.float64]:
     """The empirical quantiles i/n_bins; a quantile that falls on a data value is that value."""
-    low, high, share = quantile_targets(count.weight, count.virtual_rows, n_bins)
+    low, high, place = quantile_targets(count.weight, count.virtual_rows, n_bins)
     if weights is not None:
         order = np.argsort(values)
         upto = np.cumsum(weights[order])
         first, last = (values[order[np.searchsorted(upto, target, side="right")]] for target in (low, high))
-        return between(first, last, share)
+        return between(first, last, place)
     if ordered is None:
         ranks = np.unique(np.concatenate([low, high]))
         found = _core.order_statistics(values, ranks.tolist())
-        return between(found[np.searchsorted(ranks, low)], found[np.searchsorted(ranks, high)], share)
-    return between(ordered[low], ordered[high], share)
+        return between(found[np.searchsorted(ranks, low)], found[np.searchsorted(ranks, high)], place)
+    return between(ordered[low], ordered[high], place)
 
 
 def value_cuts(distinct: NDArray[Any]) -> NumericCuts:
@@ -276,7 +286,7 @@ def with_sizes(cuts: Cuts, sizes: NDArray[np.int64]) -> Cuts:
     """Add the proportion of the training weight in each bin, and the heavier side of each cut."""
     upto = np.cumsum(sizes[: cuts.n_cuts + 1])
     heavier = np.asarray(upto[:-1] * 2 >= upto[-1])
-    return replace(cuts, less_is_heavier=heavier, shares=np.asarray(sizes / sizes.sum()))
+    return changed(cuts, less_is_heavier=heavier, shares=np.asarray(sizes / sizes.sum()))
 
 
 @dataclass(frozen=True)
@@ -325,15 +335,14 @@ def _in_one_piece(columns: Sequence[Column], n_rows: int) -> Iterator[Column]:
     In a table that lies row by row a cache line has the values of several columns: these are read together, some rows
     at a time. Each column on its own took nearly twice as long, and so did new memory for each.
     """
-    at_once = max(1, min(TOGETHER, MOST_TOGETHER // max(1, n_rows)))
-    memory = np.empty((at_once, n_rows))
-    for first in range(0, len(columns), at_once):
-        some = columns[first : first + at_once]
+    memory = np.empty((max(1, min(TOGETHER, MOST_TOGETHER // max(1, n_rows))), n_rows))
+    for first in range(0, len(columns), len(memory)):
+        some = columns[first : first + len(memory)]
         pieces = [own.view(column.values.dtype)[:n_rows] for own, column in zip(memory, some)]
         for row in range(0, n_rows, PIECE):
             for own, column in zip(pieces, some):
                 own[row : row + PIECE] = column.values[row : row + PIECE]
-        yield from (replace(column, values=own) for column, own in zip(some, pieces))
+        yield from (changed(column, values=own) for column, own in zip(some, pieces))
 
 
 def bin_table(

@@ -20,6 +20,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pysirus import _core
+from pysirus._runtime import changed
 from pysirus._text.message import InCommand, InPython, Parameter, SafeTextError, row_named
 
 ColumnKind = Literal["numeric", "categorical", "ordered"]
@@ -66,7 +67,7 @@ class Column:
 
     def without_values(self) -> Column:
         """The column's name, kind and levels alone."""
-        return replace(self, values=self.values[:0].copy())
+        return changed(self, values=self.values[:0].copy())
 
     def take(self, rows: NDArray[Any]) -> Column:
         """The column at some rows (a mask or row numbers); levels that none of them holds are left out."""

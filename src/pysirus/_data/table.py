@@ -354,7 +354,8 @@ def as_feature(column: Column, feature: Feature) -> Column:
                 f"Column '{feature.name}' was numeric in training, now it holds labels such as "
                 f"{column.levels[0]!r}. Convert it to numbers."
             )
-        return Column(feature.name, "numeric", column.values, is_date=feature.is_date)
+        same = column.name == feature.name and column.is_date == feature.is_date
+        return column if same else Column(feature.name, "numeric", column.values, is_date=feature.is_date)
     if column.is_numeric:  # nothing but missing values
         column = number_labels(column.name, column.values)
     position: dict[Any, int] = {level: i for i, level in enumerate(feature.levels)}

@@ -348,8 +348,9 @@ def select_rules(
         if len(kept) == n_rules or len(batch) < asked:
             break
     found = _ranked(slopes, [rule for rule, _ in kept])[:n_rules]
+    own = set(map(id, found))
     for rule, vector in kept:
-        if rule in found:
+        if id(rule) in own:
             span.add(vector)
     if all(term.is_binary for term in (*every, *found)):
         moments = training.restore(sums.take([*range(len(before)), *(len(before) + chosen)]))

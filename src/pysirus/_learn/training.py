@@ -34,12 +34,13 @@ from pysirus._data.table import Feature, Table, recode_table
 from pysirus._families.responses import Response
 from pysirus._forest.forest import DRAW, Forest, GrowingForest, Recipe
 from pysirus._model.model import Model
+from pysirus._runtime import changed
 from pysirus._runtime.sums import Scale
 from pysirus._terms.allowed import Constraints
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import Condition
-from pysirus._terms.term import Term, changed
+from pysirus._terms.term import Term
 from pysirus._weights.likelihood import Patterns, rule_patterns
 from pysirus._weights.moments import Moments, MomentSums, moment_sums
 

@@ -9,8 +9,8 @@ from typing import Any, overload
 import numpy as np
 
 from pysirus._families.links import fold_labels
+from pysirus._runtime import changed
 from pysirus._terms.fitted import FittedTerm, Reading
-from pysirus._terms.term import changed
 from pysirus._terms.words import LINE
 from pysirus._text.format import format_label, format_number, format_percents, html_table, make_frame, text_table
 

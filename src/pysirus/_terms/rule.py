@@ -22,8 +22,9 @@ from pysirus._bins.cuts import Binned, CutIdentity, Cuts
 from pysirus._data.column import UNSEEN, Column
 from pysirus._data.table import Table
 from pysirus._forest.forest import Paths
+from pysirus._runtime import changed
 from pysirus._terms.fitted import Effect, FittedTerm
-from pysirus._terms.term import BOTH_WAYS, BinValues, Builder, Numbers, Term, changed
+from pysirus._terms.term import BOTH_WAYS, BinValues, Builder, Numbers, Term
 from pysirus._terms.words import (
     Sides,
     condition_words,

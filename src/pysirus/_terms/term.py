@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import fields, replace
-from functools import cache
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
@@ -25,7 +24,6 @@ if TYPE_CHECKING:
     from pysirus._terms.rule import Condition, Split
 
 Self = TypeVar("Self", bound="Term")
-Record = TypeVar("Record")  # a frozen dataclass without __post_init__
 Numbers = Sequence[float]  # one for each sum
 BOTH_WAYS = 2  # the direction of what rises and falls
 BinValues = list[tuple[int, NDArray[Any]]]  # rows of the bins, and a value for each of 256 bins there
@@ -56,22 +54,6 @@ class Builder(Protocol):
 
     def line(self, column: HeldColumn, slopes: Numbers) -> None:
         """Add a column times a slope for each sum."""
-
-
-@cache
-def _names(kind: type) -> tuple[str, ...]:
-    return tuple(own.name for own in fields(kind))
-
-
-def changed(record: Record, **values: Any) -> Record:
-    """The same with other values: ``dataclasses.replace`` for what checks nothing, in a third of its time.
-
-    A fit changes each of its terms four times: outputs, weight, thresholds, conditions.
-    """
-    kind: Any = type(record)
-    found: Record = object.__new__(kind)
-    found.__dict__.update({name: record.__dict__[name] for name in _names(kind)}, **values)
-    return found
 
 
 class Term(ABC):

@@ -24,9 +24,10 @@ from numpy.typing import NDArray
 from pysirus import _core
 from pysirus._bins.cuts import Binned
 from pysirus._families.responses import Output, Response
+from pysirus._runtime import changed
 from pysirus._runtime.sums import powers_of_ten, scores_of, times
 from pysirus._terms.fitted import FittedTerm, bounds_of, outputs_of, units_of
-from pysirus._terms.term import Term, changed
+from pysirus._terms.term import Term
 from pysirus._weights.moments import Gram, Moments, gram_of, less_fixed, n_fixed, take_rules
 
 

@@ -24,6 +24,7 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._bins.cuts import (
+    Between,
     Cuts,
     NumericCuts,
     between,
@@ -96,7 +97,7 @@ def _numeric_cuts(
         return cuts, _bin_sizes(summary, cuts[1], np.zeros(len(cuts[1]), dtype=np.intp))
     targets = targets_of(summary, n_bins)
     low, high, _ = _order_statistics(summary, n_bins)
-    cuts = quantile_cuts(between(low, high, targets.share), float(summary.tally.values[0]))
+    cuts = quantile_cuts(between(low, high, targets.place), float(summary.tally.values[0]))
     if not summary.exact_windows():
         return cuts, None
     chosen = [int(number) - 1 for _, number in cuts[0]]  # type: ignore[call-overload]
@@ -215,19 +216,19 @@ class Targets:
     window: NDArray[np.intp]
     low: NDArray[np.int64]  # counted from the first value of the window
     high: NDArray[np.int64]
-    share: NDArray[np.float64]
+    place: Between
 
 
 def _find_targets(summary: ColumnSummary, n_bins: int) -> Targets | None:
     """The window that each order statistic is in, and its target there; None where one is in no window."""
-    low, high, share = quantile_targets(summary.known.weight, summary.known.virtual_rows, n_bins)
+    low, high, place = quantile_targets(summary.known.weight, summary.known.virtual_rows, n_bins)
     windows = summary.all_windows()
     below = np.array([window.below for window in windows])
     weight = np.array([window.tally.weight for window in windows])
     window = np.searchsorted(below, low, side="right") - 1
     if (window < 0).any() or (high >= (below + weight)[window]).any():
         return None
-    return Targets(window, low - below[window], high - below[window], share)
+    return Targets(window, low - below[window], high - below[window], place)
 
 
 def targets_of(summary: ColumnSummary, n_bins: int) -> Targets:
