@@ -32,8 +32,7 @@ from pysirus._families.row_metrics import Truths
 from pysirus._forest.forest import Forest, Paths, Recipe
 from pysirus._learn.grow import Settings, bin_rows, independent_paths
 from pysirus._learn.training import MemoryTraining
-from pysirus._learn.tuning.held_out import FoldTerms
-from pysirus._learn.tuning.path import GrowingList, growing_path, growing_steps
+from pysirus._learn.tuning.held_out import FoldTerms, GrowingList, growing_path, growing_steps
 from pysirus._learn.weighing.base import ByRidge, HeldOutSums
 from pysirus._model.tuning import IDEAL
 from pysirus._runtime.output import write_text

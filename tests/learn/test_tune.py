@@ -21,7 +21,7 @@ from given import read_reference
 from pysirus import DataError, SirusRegressor, SirusRegressorCV, plot
 from pysirus._families.responses import NumberResponse
 from pysirus._learn.tuning.folds import draw_folds
-from pysirus._learn.tuning.path import FoldList, Steps, average, choose_accurate, choose_stable, walk
+from pysirus._learn.tuning.held_out import FoldList, Steps, average, choose_accurate, choose_stable, walk
 from pysirus._model.tuning import IDEAL, Ideal
 from pysirus._parameters import ParameterError
 from pysirus.datasets import load_diabetes, load_machine, load_ozone

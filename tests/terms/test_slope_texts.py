@@ -4,7 +4,7 @@ import pytest
 
 from pysirus._terms.fitted import Effect
 from pysirus._terms.lexicon import RuleTextError
-from pysirus._terms.read import CutColumn, read_rule
+from pysirus._terms.listing import CutColumn, read_rule
 from pysirus._terms.slope import FittedSlope, Slope
 
 COLUMNS = [

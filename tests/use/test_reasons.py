@@ -17,7 +17,7 @@ from pysirus._parameters import ParameterError
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import Condition, FittedRule
 from pysirus._text.format import true_minus
-from pysirus._use.decide import told_class
+from pysirus._use.score import told_class
 from pysirus.estimators.rule_model import RuleModel
 
 ROWS = pd.DataFrame({"x": [-1.0, 1.0, -1.0], "z": [-1.0, -1.0, 1.0]})

@@ -28,8 +28,7 @@ from pysirus._parameters import ParameterError, check_integer
 from pysirus._terms.allowed import independent_columns
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.lexicon import RuleTextError
-from pysirus._terms.listing import RuleSet, with_weights
-from pysirus._terms.read import columns_of_rules, read_rule
+from pysirus._terms.listing import RuleSet, columns_of_rules, read_rule, with_weights
 from pysirus._text.message import InPython, Parameter
 from pysirus._use.estimate import Rows, estimate, read_rows, share_of, training_on, weighing_of
 from pysirus._weights.likelihood import minimise

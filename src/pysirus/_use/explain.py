@@ -25,9 +25,9 @@ from pysirus._parameters import ParameterError
 from pysirus._terms.linear import LinearTerm
 from pysirus._terms.listing import RuleSet
 from pysirus._text.format import decimals_for, html_table, make_frame, one_line, text_table
-from pysirus._use.decide import decided, decided_text, decimals_apart
 from pysirus._use.intervals import sure_text
 from pysirus._use.reasons import input_text
+from pysirus._use.score import decided, decided_text, decimals_apart
 
 FROM: dict[Base, str] = {
     "average": "from the average training row",

@@ -39,8 +39,8 @@ from pysirus._use.change_program import (
     program_of,
     quantiles_of,
 )
-from pysirus._use.decide import class_number, decided, decided_text
 from pysirus._use.reasons import value_of, value_text
+from pysirus._use.score import class_number, decided, decided_text
 
 Floats = NDArray[np.float64]
 CATEGORY_STEP = 0.25  # what a changed category counts, in quantiles

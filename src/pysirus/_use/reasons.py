@@ -35,7 +35,7 @@ from pysirus._text.format import (
     true_minus,
 )
 from pysirus._text.message import Parameter
-from pysirus._use.decide import class_number, cutoff_of, decided, decided_text, decimals_apart, told_class
+from pysirus._use.score import class_number, cutoff_of, decided, decided_text, decimals_apart, told_class
 
 Floats = NDArray[np.float64]
 Direction = Literal["for", "against", "both"]

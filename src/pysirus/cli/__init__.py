@@ -14,13 +14,13 @@ import typer
 
 from pysirus._runtime.console import error_console, wrapped
 from pysirus._text.message import SafeTextError
-from pysirus.cli import decide, edit, evidence, fit, monitor, prove, ship, use
+from pysirus.cli import decide, edit, fit, monitor, prove, ship, use
 from pysirus.cli._options import app
 from pysirus.cli._streams import CLOSED_PIPE, PipeClosed, PrintError, as_typed, open_streams, printing, silence
 
 __all__ = ["main"]
 
-COMMANDS = (fit, use, evidence, edit, ship, decide, monitor, prove)  # importing a command's file adds it
+COMMANDS = (fit, use, edit, ship, decide, monitor, prove)  # importing a command's file adds it
 
 # typer brings its own copy of click's exceptions, or imports click's: either way this is their base
 _CommandError: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")

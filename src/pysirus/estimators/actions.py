@@ -196,7 +196,7 @@ class Decisions(ABC):
         >>> bool(careful.predict(X).mean() > model.predict(X).mean())
         True
         """
-        from pysirus._use.decide import decide
+        from pysirus._use.score import decide
 
         return self._keep_recipe(decide(self._as_model(), costs, rate, X, y, sample_weight))
 

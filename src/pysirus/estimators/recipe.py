@@ -20,13 +20,12 @@ from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.lexicon import RuleTextError
-from pysirus._terms.read import columns_of_rules, read_rule
+from pysirus._terms.listing import columns_of_rules, read_rule
 from pysirus._text.format import one_line
-from pysirus._use.decide import decide
 from pysirus._use.edit import Note, adding, with_reasons, with_rules, without
 from pysirus._use.monitor import reference_from
 from pysirus._use.refit import Refit, compare_refit
-from pysirus._use.score import Rows
+from pysirus._use.score import Rows, decide
 from pysirus.engine.door import Given
 
 if TYPE_CHECKING:

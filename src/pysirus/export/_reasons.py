@@ -15,8 +15,8 @@ import numpy as np
 from pysirus._terms.linear import Part
 from pysirus._terms.rule import Condition
 from pysirus._terms.term import HeldColumn
-from pysirus._use.decide import told_class
 from pysirus._use.reasons import FROM, Reference, Wanted, answerable, columns_in, reference_of, wanted_of
+from pysirus._use.score import told_class
 from pysirus.export._addends import Branch, Line
 from pysirus.export._conditions import ExportError, Test, resolve
 from pysirus.export._writer import Writer

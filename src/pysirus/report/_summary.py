@@ -21,8 +21,8 @@ from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.words import LINE
 from pysirus._text.format import apart, format_date, format_number
-from pysirus._use.decide import chosen_by, cutoff_of
 from pysirus._use.edit import trail_lines, with_rules
+from pysirus._use.score import chosen_by, cutoff_of
 from pysirus.report._sections import (
     changes_data,
     coverage_data,

@@ -20,7 +20,7 @@ from pysirus._data.column import Column, DataError
 from pysirus._data.read import check_column, read_file
 from pysirus._parameters import ParameterError
 from pysirus._terms.lexicon import RuleTextError
-from pysirus._terms.read import columns_of_rules, read_rule
+from pysirus._terms.listing import columns_of_rules, read_rule
 from pysirus._text.format import format_level
 from pysirus.estimators.door import in_memory
 from pysirus.estimators.rule_model import RuleModel

@@ -27,8 +27,7 @@ from pysirus._learn.fit import LEAST_ROWS, StageLimits, add_stages, stage_trees
 from pysirus._learn.grow import NO_PATHS, Limits, Settings, bin_rows, has_splits, select_rules
 from pysirus._learn.training import Training
 from pysirus._learn.tuning.forward import Periods
-from pysirus._learn.tuning.held_out import FoldTerms, HeldOutRows, Use
-from pysirus._learn.tuning.path import FoldList, GrowingList
+from pysirus._learn.tuning.held_out import FoldList, FoldTerms, GrowingList, HeldOutRows, Use
 from pysirus._learn.weighing.base import Weighing
 from pysirus._model.tuning import IDEAL, Ideal
 from pysirus._parameters import ParameterError, check_integer

@@ -30,12 +30,17 @@ from pysirus._learn.grow import grow_paths, warn_if_none
 from pysirus._learn.remember import with_reference
 from pysirus._learn.training import Training, with_short_thresholds
 from pysirus._learn.tuning.folds import FoldResult, Repeated, TuningPlan
-from pysirus._learn.tuning.held_out import Chosen, FoldPrediction, HeldOutRows, PredictionQuery, Use, chosen_lists
-from pysirus._learn.tuning.path import (
+from pysirus._learn.tuning.held_out import (
+    Chosen,
+    FoldPrediction,
+    HeldOutRows,
+    PredictionQuery,
     Steps,
+    Use,
     average,
     choose_accurate,
     choose_stable,
+    chosen_lists,
     dice_by_fold,
     growing_path,
     growing_steps,
