@@ -60,14 +60,15 @@ def measure(job):
 def page(results):
     """The page: a line for each table and number of stages."""
     lines = [
-        "# The filter on the sample",
+        "# Post-treatment on the training rows",
         "",
-        "Tuned lists with the paper's post-treatment and with that on the training rows (`post_treatment`), seed 0.",
-        "*Repeats* are rules that hold in the same training rows as an earlier rule, or in exactly the others.",
-        "Written by `python -m paper.post_treatment`, before corrections of stages had to have five rows on either",
-        "side: with this limit, the errors of Housing and Mpg with stages are [a little larger](stages.md#limits).",
+        "The table compares tuned lists with two forms of [post-treatment](method.md#selection) (`post_treatment`, seed 0): the",
+        "paper's, and our default, which also drops rules that the training rows cannot distinguish from earlier ones.",
+        "*Duplicates* are rules that apply to the same training rows as an earlier rule, or to exactly the other rows.",
+        "`python -m paper.post_treatment` writes this page. These results are older than the limit of five rows for the rules of",
+        "stages, with which the errors of Housing and Mpg with stages are [a little larger](stages.md#limits).",
         "",
-        "| table | stages | filter | rules | error | stability | distance | repeats |",
+        "| table | stages | post-treatment | rules | error | stability | distance | duplicates |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for (name, stages, post_treatment, _), (size, error, stability, distance, repeats) in results:

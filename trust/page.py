@@ -38,7 +38,7 @@ def fuzz() -> str:
     total = sum(one["cases"] for one in found["targets"])
     crashes = sum(one["crashes"] for one in found["targets"])
     rows.append(f"all | {total:,} | | | {crashes}")
-    body = table("target | cases | time | places reached | crashes", rows)
+    body = table("target | cases | time | branches reached | crashes", rows)
     return f"{body}\n\nSeed {found['seed']}, commit {found['commit']}."
 
 

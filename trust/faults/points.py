@@ -79,7 +79,7 @@ def fault_of(work: Work, expected: Any, source: Any, kind: str, k: int) -> tuple
         return type(error).__name__, f"{type(error).__name__}: {error}"
     if not source.fired:
         return "not reached", ""
-    return "made up for", "" if work.answer(found) == expected else "another answer"
+    return "recovered", "" if work.answer(found) == expected else "another answer"
 
 
 def try_points(name: str, work: Work, kind: str, source: Any, at: Place) -> dict[str, Any]:

@@ -29,7 +29,7 @@ class Bug:
 BUGS = (
     Bug(
         target="bins",
-        kind="writes past the end of an array",
+        kind="write past the end of an array",
         file="bins/quantiles.hpp",
         right="kept(static_cast<std::size_t>(n_kept) + 1)",
         wrong="kept(static_cast<std::size_t>(n_kept))",
@@ -50,25 +50,25 @@ BUGS = (
     ),
     Bug(
         target="weights",
-        kind="never ends",
+        kind="infinite loop",
         file="evaluate/concordance.hpp",
         right="i > 0; i -= i & -i)",
         wrong="i > 0; i -= i & 2)",
     ),
     Bug(
         target="forest",
-        kind="wrong answer: nodes of the least size are split",
+        kind="wrong answer: nodes of the smallest size are split",
         file="forest/level.cpp",
         right="*cells++ <= recipe.min_node_size",
         wrong="*cells++ < recipe.min_node_size",
     ),
 )
 DOORS = {
-    "rules": "another error than is documented: a number may end with its letter",
-    "tables": "bytes that are no text pass for text",
-    "models": "the parts of a document are not checked",
-    "commands": "a message is taken apart that may not have the part",
-    "arrays": "wrong answer: a value at a cut has the bin before it",
+    "rules": "undocumented error: a number may end with a letter",
+    "tables": "invalid text is accepted",
+    "models": "the fields of a document are not checked",
+    "commands": "a message is parsed for a part that it may not have",
+    "arrays": "wrong answer: a value at a cut falls into the lower bin",
 }
 
 
