@@ -132,6 +132,36 @@ class Actions(Lifecycle):
 
         return report(self, path, X, y, **options)
 
+    def widget(self, X: Any = None, y: Any = None, sample_weight: Any = None, *, language: str = "en") -> Any:
+        """The list in a cell of a notebook, to edit: its length, which rules it has, and what they add.
+
+        It is the editor of ``report(edit=True)``, in Jupyter, VS Code, Colab and marimo (``pip install
+        pysirus[widget]``). All weights are fitted again in the browser at every change.
+
+        Parameters
+        ----------
+        X : data frame, array or path, optional
+            The training rows. Squared error needs none; classes, counts and amounts do, up to 20,000.
+        y : array of shape (n_rows,) or str, optional
+            Their targets, or the name of their column.
+        sample_weight : array of shape (n_rows,), optional
+            Their weights.
+        language : {"en", "de"}, default="en"
+            The language to begin with.
+
+        Returns
+        -------
+        widget : anywidget.AnyWidget
+            Its ``model`` is the list as it was edited, ``decisions`` the log of decisions as text, ``file`` the model
+            file as JSON. ``widget.observe(function, "file")`` calls a function after each edit.
+        """
+        from pysirus.estimators.door import in_memory
+        from pysirus.report._widget import widget_of
+
+        model = self._as_model()
+        rows = (None, None, None) if X is None else in_memory(model, X, y, sample_weight)
+        return widget_of(model, rows, language, lambda own: self._keep_recipe(RuleModel.of(own)))
+
     def without(
         self,
         rules: FittedTerm | int | str | Sequence[FittedTerm | int | str],

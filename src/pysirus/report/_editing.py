@@ -23,6 +23,7 @@ from pysirus._weights.likelihood import SAMPLED, Patterns, responses_of
 
 Floats = NDArray[np.float64]
 WORKBENCH = "edit it in the workbench (pysirus workbench)"
+PATTERNS = Parameter("with_patterns")
 IMPORT = re.compile(r'^import [^"]*"\./([\w.]+)";\n', re.MULTILINE)
 
 
@@ -36,9 +37,11 @@ def document_of(model: Model) -> dict[str, Any]:
     return model_to_json(model)
 
 
-def patterns_of(model: Model, X: Any, y: Any, sample_weight: Any) -> dict[str, Any]:
-    """Which rules hold together in which fold, with which response: what weights by likelihood are fitted from."""
-    name = Parameter("with_patterns")
+def patterns_of(model: Model, X: Any, y: Any, sample_weight: Any, name: Any = PATTERNS) -> dict[str, Any]:
+    """Which rules hold together in which fold, with which response: what weights by likelihood are fitted from.
+
+    ``name`` is what asks for them, as a message says it.
+    """
     if X is None or y is None:
         raise ParameterError(f"{name} needs the training rows and their targets.")
     weighing = table_of(model)

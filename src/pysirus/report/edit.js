@@ -133,7 +133,7 @@ export function editor(box, model, patterns = null, changed = () => {}) {
 
   function show() {
     found = now === original ? before : weigh(now);
-    const focus = document.activeElement && document.activeElement.getAttribute("aria-label"), was = weightsOf(before), is = weightsOf(found);
+    const at = box.getRootNode().activeElement, focus = at && at.getAttribute("aria-label"), was = weightsOf(before), is = weightsOf(found);
     const head = ["keep", "number", "rule", "rows", "was", "now", "effect"].map((name) => el("th", { scope: "col" }, t(`edit.${name}`)));
     parts.list.replaceChildren(el("table", { class: "edit-table" }, el("thead", {}, el("tr", {}, head)), el("tbody", {}, all.map((_, at) => row(at, was, is)))));
     if (focus) for (const node of parts.list.querySelectorAll("input")) if (node.getAttribute("aria-label") === focus) node.focus();
@@ -149,7 +149,16 @@ export function editor(box, model, patterns = null, changed = () => {}) {
     changed(edit);
   }
 
-  const edit = { file, log, state: () => now, found: () => found };
+  /* Another state, that of a cell which is shown again. */
+  function take({ kept, fixed = {}, by = "", note = "" }) {
+    if (kept.length !== all.length) return;
+    now = { kept, fixed };
+    Object.assign(said, { by, note });
+    dress();
+  }
+
+  const wasEdited = () => now.kept.some((value, at) => value !== original.kept[at]) || fixed().length > 0;
+  const edit = { file, log, take, wasEdited, state: () => ({ ...now, ...said }), found: () => found };
   dress();
   return edit;
 }
