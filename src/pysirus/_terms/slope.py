@@ -26,7 +26,7 @@ from pysirus._families.links import LABELS, log_odds
 from pysirus._terms.fitted import FittedTerm, Floats, Reading
 from pysirus._terms.term import Builder, Numbers, Term
 from pysirus._terms.words import LINE, RANGE_NOTE, Sides, ends_text, fold_slope, rate_text
-from pysirus._text.format import apart, format_label, format_threshold, in_quotes, one_line
+from pysirus._text.format import apart, format_label, format_number, format_threshold, in_quotes, one_line
 
 Named = TypeVar("Named", bound="Slope")
 STEPS = 40  # in which a line is shown
@@ -102,6 +102,18 @@ class Slope(Term):
     def between(self, values: NDArray[np.float64], inside: Any, outside: Any) -> NDArray[np.float64]:
         """Its value times what a unit has; at 0 there is nothing."""
         return np.asarray(values * inside)
+
+    def average(self, mean: float) -> float:
+        """The mean of its column within its range, where a missing value counts as the mean of training."""
+        return mean + self.mean
+
+    def average_text(self, average: float) -> str:
+        """The same in words."""
+        return f"mean {format_number(average, 4)}"
+
+    def contrast(self, mean: float, deviation: float) -> tuple[float, float]:
+        """A standard deviation above and below the mean: few rows may be near the ends of its range."""
+        return mean + deviation, mean - deviation
 
     def row_values(self, binned: Binned, bins: NDArray[np.uint8]) -> NDArray[np.int32]:
         """Its value in each of these rows, in places of its grid."""

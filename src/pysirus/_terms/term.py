@@ -174,6 +174,18 @@ class Term(ABC):
         """What lies at its values between ``outside``, at 0, and ``inside``, at 1."""
         return np.asarray(values * inside + (1 - values) * outside)
 
+    def average(self, mean: float) -> float:
+        """What its mean value over some rows says: in which share of them a rule applies."""
+        return mean
+
+    def average_text(self, average: float) -> str:
+        """The same in words."""
+        return f"{100 * average:.1f}%"
+
+    def contrast(self, mean: float, deviation: float) -> tuple[float, float]:
+        """The two values between which targets are compared."""
+        return 1.0, 0.0
+
     def said(self, holds: bool) -> str:
         """What is true of a row where it holds, or does not."""
         return self.condition_text

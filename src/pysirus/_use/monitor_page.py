@@ -47,8 +47,16 @@ class Series(NamedTuple):
     then: float
 
 
-def chart(title: str, periods: Sequence[str], series: Sequence[Series], least: float = 0.0) -> str:
-    """A picture of some series by period, over a span of at least this; what they were then is dashed."""
+def _labels(values: Sequence[float]) -> list[str]:
+    """Numbers of an axis, in as few digits as tell them apart."""
+    found = ([format_number(value, digits) for value in values] for digits in range(2, 17))
+    return next((own for own in found if len(set(own)) == len(own)), [format_number(value, 17) for value in values])
+
+
+def chart(
+    title: str, periods: Sequence[str], series: Sequence[Series], least: float = 0.0, most: float = math.inf
+) -> str:
+    """A picture of some series by period, over a span of at least this and up to ``most``; dashed: as they were."""
     known = [v for own in series for v in (*own.values, own.then) if not math.isnan(v)]
     if not known:
         return ""
@@ -56,7 +64,7 @@ def chart(title: str, periods: Sequence[str], series: Sequence[Series], least: f
     middle, half = (low + high) / 2, max(high - low, least) / 2
     low, high = (middle - half, middle + half) if low >= 0 and middle >= half else (min(low, 0.0), max(high, 2 * half))
     room = 0.08 * (high - low) or 0.5 * abs(high) or 1.0
-    low, high = (0.0 if low >= 0 and low < room * 4 else low - room), high + room
+    low, high = (0.0 if low >= 0 and low < room * 4 else low - room), min(high + room, most)
 
     def x(k: int) -> float:
         step = (WIDTH - LEFT - RIGHT) / max(1, len(periods) - 1)
@@ -65,10 +73,11 @@ def chart(title: str, periods: Sequence[str], series: Sequence[Series], least: f
     def y(value: float) -> float:
         return TOP + (HEIGHT - TOP - BOTTOM) * (high - value) / (high - low)
 
+    ends = (low, (low + high) / 2, high)
     parts = [
         f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y(v):.1f}" y2="{y(v):.1f}"/>'
-        f'<text x="{LEFT - 6}" y="{y(v) + 4:.1f}" text-anchor="end">{html.escape(format_number(v, 2))}</text>'
-        for v in (low, (low + high) / 2, high)
+        f'<text x="{LEFT - 6}" y="{y(v) + 4:.1f}" text-anchor="end">{html.escape(label)}</text>'
+        for v, label in zip(ends, _labels(ends))
     ]
     for i, own in enumerate(series):
         points = [(x(k), y(v)) for k, v in enumerate(own.values) if not math.isnan(v)]
@@ -138,13 +147,17 @@ def _rules(found: Monitoring, names: Sequence[str]) -> list[str]:
     pictures = []
     for t in found.order("rule"):
         title = found.term_name(t)
-        shares = [float(sums.values[t, 0] / sums.weight) for _, sums in found.by_period()]
-        then = float(found.then.values[t, 0] / found.then.weight)
-        pictures.append(chart(title, names, [Series("share of rows", shares, then)], 0.2))
+        averages = [found.average(sums, t) for _, sums in found.by_period()]
+        then = found.average(found.then, t)
+        if found.model.watched_terms[t].is_binary:
+            pictures.append(chart(title, names, [Series("share of rows", averages, then)], 0.2, 1.0))
+        else:
+            pictures.append(chart(title, names, [Series("mean", averages, then)]))
         sides = [found.sides(sums, t) for _, sums in found.by_period()]
         before = found.sides(found.then, t)
         if not all(math.isnan(side) for pair in sides for side in pair):
-            series = [Series(word, [s[k] for s in sides], before[k]) for k, word in enumerate(("if so", "if not"))]
+            ends = ("if so", "if not") if found.model.watched_terms[t].is_binary else ("mean + 1 sd", "mean − 1 sd")
+            series = [Series(word, [s[k] for s in sides], before[k]) for k, word in enumerate(ends)]
             pictures.append(chart(f"{title}: outputs", names, series))
     return pictures
 

@@ -19,6 +19,9 @@ from pysirus._use.drift import FEW, LEAST_TESTED, Test, column_test, is_enough, 
 RULE_WIDTH = 60
 SHOWN = 10  # lines of a printed table
 HALF = 0.5
+SLOPE_NOTE = (
+    "a slope: the mean of its column instead of a share, and the outputs one standard deviation above and below it"
+)
 NOISE = 1e-9  # of the difference of two sides, below which a side is 0: sums are rounded
 
 
@@ -113,8 +116,12 @@ class Monitoring:
         """The number of a term in the printed list."""
         return next((i for i, rule in enumerate(self.model.rules, start=1) if rule.key == term.key), None)
 
+    def average(self, sums: RowSums, t: int) -> float:
+        """The share of rows to which a rule applies; of a slope the mean of its column, within its range."""
+        return float(self._terms[t].average(sums.values[t, 0] / sums.weight))
+
     def sides(self, sums: RowSums, t: int) -> tuple[float, float]:
-        """What came true at the values 1 and 0 of a term: of a rule inside and outside, if both have ten rows."""
+        """What came true: of a rule inside and outside, if both have ten rows; of a slope at either of its ends."""
         share = sums.values[t, 0] / sums.weight
         few = self._terms[t].is_binary and not min(share, 1 - share) * sums.effective >= FEW * (1 - 1e-6)
         if sums.truth is None or few:
@@ -124,7 +131,9 @@ class Monitoring:
         if not second > first * first:
             return math.nan, math.nan
         slope, family = (own - first * every) / (second - first * first), self.model.family
-        inside, outside = every + slope * (1 - first), every - slope * first
+        mean, square = self.then.values[t, :2] / self.then.weight
+        ends = self._terms[t].contrast(mean, math.sqrt(max(0.0, square - mean * mean)))
+        inside, outside = (every + slope * (end - first) for end in ends)
         inside, outside = (np.where(np.abs(a) < NOISE * np.abs(slope), 0.0, a) for a in (inside, outside))
         return family.told_mean(inside, self._terms[t]), family.told_mean(outside, self._terms[t])
 
@@ -189,8 +198,7 @@ class Monitoring:
                 {
                     "number": self._number(self._terms[t]),
                     "rule": self._terms[t].condition_text,
-                    "share_then": float(self.then.values[t, 0] / self.then.weight),
-                    "share_now": float(now.values[t, 0] / now.weight),
+                    **self._averages(t),
                     "p_share": None if share is None else share.p,
                     **dict(zip(("inside_then", "outside_then", "inside_now", "outside_now"), map(known, sides))),
                     "p_outputs": None if outputs is None else outputs.p,
@@ -199,6 +207,13 @@ class Monitoring:
                 }
             )
         return found
+
+    def _averages(self, t: int) -> dict[str, float | None]:
+        """Then and now: the share of a rule, the mean of a slope."""
+        then, now = (self.average(sums, t) for sums in (self.then, self.now[None]))
+        none = (None, None)
+        shares, means = ((then, now), none) if self._terms[t].is_binary else (none, (then, now))
+        return dict(zip(("share_then", "share_now", "mean_then", "mean_now"), (*shares, *means)))
 
     def _column_rows(self) -> list[dict[str, Any]]:
         now, found = self.now[None], []
@@ -300,8 +315,8 @@ class Monitoring:
         if finding.part == "rule":
             name = self.term_name(i)
             if finding.what == "share":
-                then, share = (100 * sums.values[i, 0] / sums.weight for sums in (self.then, now))
-                return f"{name}: holds in {then:.1f}% of the rows then and {share:.1f}% now"
+                then, own = (self._terms[i].average_text(self.average(sums, i)) for sums in (self.then, now))
+                return f"{name}: {then} then and {own} now"
             sides = [format_number(value, 3) for sums in (self.then, now) for value in self.sides(sums, i)]
             return f"{name}: outputs {sides[0]} / {sides[1]} then and {sides[2]} / {sides[3]} now"
         if finding.part == "column":
@@ -337,17 +352,18 @@ class Monitoring:
 
     def _tables(self) -> list[str]:
         lines = []
+        now = self.now[None]
         rows = [
             [
                 str(own["number"] or ""),
-                self._terms_text(own["rule"]),
-                *(f"{100 * own[name]:.1f}%" for name in ("share_then", "share_now")),
+                one_line(str(self._terms[t].fold(RULE_WIDTH))),
+                *(self._terms[t].average_text(self.average(sums, t)) for sums in (self.then, now)),
                 _p(own["p_share"]),
                 *(_sides_text(own, when) for when in ("then", "now")),
                 _p(own["p_outputs"]),
                 "!" if own["alarm"] else "",
             ]
-            for own in self._rule_rows()[:SHOWN]
+            for t, own in zip(self.order("rule")[:SHOWN], self._rule_rows())
         ]
         head = ["#", "rule", "share then", "now", "p", "outputs then", "now", "p", ""]
         if rows:
@@ -368,10 +384,6 @@ class Monitoring:
         head = ["column", "PSI", "p", "not seen before", "missing then", "now", "p of outputs", "rules", ""]
         return [*lines, text_table(head, columns), ""] if columns else lines
 
-    def _terms_text(self, text: str) -> str:
-        term = next(term for term in self._terms if term.condition_text == text)
-        return one_line(str(term.fold(RULE_WIDTH)))
-
     def notes(self) -> list[str]:
         lines = []
         if self.error is not None:
@@ -380,7 +392,7 @@ class Monitoring:
         turned = [self._number(self._terms[t]) for t in range(len(self._terms)) if not all(self.order_kept(t).values())]
         if turned:
             which = f"rule{'s' if len(turned) > 1 else ''} {', '.join(map(str, turned))}"
-            lines.append(f"order of outputs turned round in {which}")
+            lines.append(f"{which}: the larger output has become the smaller one")
         if self.error is not None and (few := rules_of_few_rows(self.model)):
             lines.append(f"outputs of {few} are not shown: they are of fewer than {FEW:.0f} training rows")
         if len(self.by_period()) > 1:
@@ -389,6 +401,8 @@ class Monitoring:
             lines.append(f"periods: {one_line(', '.join(told))}")
             if not all(row["tested"] for row in rows):
                 lines.append(f"* fewer than {LEAST_TESTED:.0f} rows: shown, not tested")
+        if not all(term.is_binary for term in self._terms):
+            lines.append(SLOPE_NOTE)
         lines.append("p-values are corrected for the number of tests; ! marks what raises the alarm")
         return [*lines, *(f"not compared: {own}" for own in self.not_compared)]
 
