@@ -6,10 +6,10 @@ from pysirus._model.file import ModelFileError
 from pysirus._peers.node_harvest import NodeHarvestRegressor
 from pysirus._peers.rulefit import RuleFitRegressor
 from pysirus._terms.lexicon import RuleTextError
-from pysirus._terms.linear import LinearTerm
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import Condition, Rule, Split
 from pysirus._terms.stability import Stability, stability, stability_measures
+from pysirus._terms.term import LinearTerm
 from pysirus._use.evidence import Evidence
 from pysirus.estimators.alternatives import Alternatives, alternatives
 from pysirus.estimators.base import load

@@ -17,9 +17,9 @@ from pysirus._data.column import DataError
 from pysirus._data.table import Feature, Table, read_table
 from pysirus._families.numbers import Gaussian
 from pysirus._model.sums import Addend, Evaluator, readable
-from pysirus._terms.linear import LinearTerm
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import Condition, FittedRule, Rule
+from pysirus._terms.term import LinearTerm
 from pysirus.estimators.rule_model import RuleModel
 
 

@@ -12,7 +12,7 @@ from pysirus import SirusRegressor, SirusSurvival
 from pysirus._model.file import ModelFileError
 from pysirus._parameters import ParameterError
 from pysirus.estimators.rule_model import RuleModel
-from pysirus.report import _widget
+from pysirus.report import _editing
 
 pytest.importorskip("anywidget", reason="pip install pysirus[widget]")
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -171,8 +171,8 @@ def test_widgets_that_cannot_be_say_why(monkeypatch):
     lived = SirusSurvival(n_rules=3, n_trees=30, random_state=0).fit(few, times)
     with pytest.raises(ParameterError, match="workbench"):
         lived.widget(few, times)
-    _widget._kind.cache_clear()
+    _editing._kind.cache_clear()
     monkeypatch.setitem(sys.modules, "anywidget", None)
     with pytest.raises(ImportError, match=r"pip install pysirus\[widget\]"):
         RuleModel.of(some_model(0)[0]).widget()
-    _widget._kind.cache_clear()
+    _editing._kind.cache_clear()

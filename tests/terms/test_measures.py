@@ -11,9 +11,9 @@ import pytest
 import pysirus
 from given import bin_arrays
 from pysirus import SirusRegressor, stability_measures
-from pysirus._terms.linear import LinearTerm
 from pysirus._terms.rule import Condition, Rule, rule_of
 from pysirus._terms.stability import Universe, measure, near_matrix, universe_of
+from pysirus._terms.term import LinearTerm
 
 
 def asks(feature="x", lower=None, upper=None, **more):

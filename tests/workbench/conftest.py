@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from pysirus.workbench.job import learn
+from pysirus.workbench.plan import learn
 from pysirus.workbench.session import Session
 
 QUICK = {"n_trees": 60, "n_repeats": 1, "max_rules": 8}

@@ -14,8 +14,8 @@ from pysirus import DataError, load
 from pysirus._parameters import ParameterError
 from pysirus.cli import main
 from pysirus.workbench import views
-from pysirus.workbench.job import Stopped
-from pysirus.workbench.job import main as run_job
+from pysirus.workbench.plan import Stopped
+from pysirus.workbench.plan import main as run_job
 from pysirus.workbench.session import Session
 
 AIMS = [

@@ -26,9 +26,8 @@ from pysirus._model.tuning import Tuning
 from pysirus._runtime.console import warn_user
 from pysirus._terms.allowed import Constraints
 from pysirus._terms.fitted import FittedTerm
-from pysirus._terms.linear import LinearTerm
 from pysirus._terms.listing import RuleSet
-from pysirus._terms.term import columns_of
+from pysirus._terms.term import LinearTerm, columns_of
 from pysirus._terms.words import LINE
 from pysirus._text.format import one_line
 from pysirus._weights.likelihood import Quadratic

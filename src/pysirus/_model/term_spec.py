@@ -38,11 +38,11 @@ from pysirus._model.kinds import (
     whole,
 )
 from pysirus._terms.fitted import Effect
-from pysirus._terms.linear import LinearTerm
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.parse import MOST_CONDITIONS
 from pysirus._terms.rule import Condition, FittedRule, Split
 from pysirus._terms.slope import FittedSlope
+from pysirus._terms.term import LinearTerm
 
 LONGEST_ZONE = 64  # characters
 

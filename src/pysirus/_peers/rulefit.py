@@ -34,8 +34,8 @@ from pysirus._peers.tree_based import (
 )
 from pysirus._peers.trees import Candidates, Node, distinct_nodes, nodes_of
 from pysirus._runtime.console import warn_user
-from pysirus._terms.linear import LinearTerm
 from pysirus._terms.listing import RuleSet
+from pysirus._terms.term import LinearTerm
 
 N_FOLDS = 10
 # Fifteen penalties a decade, down to a hundredth of the one that keeps nothing.

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pysirus._bins.numeric import ColumnLine
 from pysirus._families.links import EffectScale, Outcome, fold_labels, format_factors, median_texts
-from pysirus._terms.term import Term
+from pysirus._terms.term import LinearTerm, Term
 from pysirus._terms.words import LINE
 from pysirus._text.format import (
     format_label,
@@ -424,3 +424,6 @@ def bounds_of(terms: Sequence[FittedTerm]) -> Floats:
 def units_of(terms: Sequence[FittedTerm]) -> Floats:
     """The units of their whole values, [term]."""
     return np.array([term.unit for term in terms], dtype=np.float64)
+
+
+Part = FittedTerm | LinearTerm  # what the sums of a model are made of

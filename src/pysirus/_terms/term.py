@@ -2,13 +2,16 @@
 
 A rule is one kind: its value is 1 where it holds and 0 elsewhere. Whatever loops over a list asks a term; nobody asks
 which kind it is. What was learned of a term stands in ``FittedTerm``.
+
+Another kind is the linear term of RuleFit, ``weight * x`` with ``x`` held within its limits (winsorised), so that a
+value far out cannot run away with the prediction (Friedman and Popescu 2008, section 5).
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
@@ -19,6 +22,7 @@ from pysirus._data.column import Column
 from pysirus._data.table import Table
 from pysirus._families.links import fold_middle
 from pysirus._terms.words import LINE, Sides
+from pysirus._text.format import apart, format_date, format_number, format_threshold
 
 if TYPE_CHECKING:
     from pysirus._terms.rule import Condition, Split
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
 Self = TypeVar("Self", bound="Term")
 Numbers = Sequence[float]  # one for each sum
 BOTH_WAYS = 2  # the direction of what rises and falls
+STEPS = 40  # in which the line of a linear term is shown
 BinValues = list[tuple[int, NDArray[Any]]]  # rows of the bins, and a value for each of 256 bins there
 
 
@@ -239,3 +244,115 @@ class Term(ABC):
 def columns_of(terms: Iterable[Term]) -> set[int]:
     """The numbers of the features that some terms read."""
     return {index for term in terms for index in term.columns}
+
+
+@dataclass(frozen=True)
+class LinearTerm(Term):
+    """A numeric column times a weight.
+
+    Attributes
+    ----------
+    feature : str
+        Name of the column.
+    weight : float
+        Change of the prediction per unit of the column.
+    lower, upper : float
+        Values are clipped to these limits.
+    missing : float
+        Replaces a missing value: the mean of the clipped training column.
+    """
+
+    kind: ClassVar[str] = "LinearTerm"
+    is_binary: ClassVar[bool] = False
+    frequency: ClassVar[float] = float("nan")  # it comes from no tree
+    inside: ClassVar[float] = 1.0
+    outside: ClassVar[float] = 0.0
+
+    feature: str
+    weight: float
+    lower: float
+    upper: float
+    missing: float
+    index: int = field(default=0, compare=False)
+    is_date: bool = field(default=False, compare=False, repr=False)
+
+    @property
+    def centre(self) -> float:
+        """What is taken from a value: nothing."""
+        return 0.0
+
+    @property
+    def key(self) -> Hashable:
+        """The column that it reads."""
+        return "linear", self.feature
+
+    @property
+    def columns(self) -> tuple[int, ...]:
+        """The number of its feature."""
+        return (self.index,)
+
+    def factor(self, index: int, column: Column) -> NDArray[np.float64]:
+        """The column within its limits, missing values filled in."""
+        held = np.clip(column.values.astype(np.float64), self.lower, self.upper)
+        return np.where(np.isnan(held), self.missing, held)
+
+    @property
+    def value_ends(self) -> tuple[float, float]:
+        """Its limits."""
+        return self.lower, self.upper
+
+    def between(self, values: NDArray[np.float64], inside: Any, outside: Any) -> NDArray[np.float64]:
+        """Its value times what a unit has; at 0 there is nothing."""
+        return np.asarray(values * inside)
+
+    def bin_values(self, binned: Binned) -> BinValues:
+        """None: its weight comes from the rows themselves, not from bins."""
+        raise NotImplementedError("A linear term of RuleFit has no values of bins.")
+
+    def build(self, into: Builder, inside: Numbers, outside: Numbers) -> None:
+        """Add the column times its weight; there is nothing at the value 0."""
+        into.line(self, inside)
+
+    def with_names(self, names: Mapping[int, str]) -> LinearTerm:
+        """The term of a column of another name."""
+        return replace(self, feature=names[self.index])
+
+    @property
+    def condition_text(self) -> str:
+        """The column that it is linear in."""
+        return f"linear in {apart(self.feature)}"
+
+    def folded(self, width: int) -> str:
+        """The same, whole."""
+        return self.condition_text
+
+    def steps_on(self, index: int) -> set[float]:
+        """Where its line is shown."""
+        return set(np.linspace(self.lower, self.upper, STEPS + 1).tolist()) if index == self.index else set()
+
+    def outputs(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Its output in each row is its value."""
+        return values
+
+    def contributions(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
+        """What it adds in each row."""
+        return self.weight * values
+
+    @property
+    def added(self) -> tuple[list[float], list[float]]:
+        """What it adds at the values 1 and 0."""
+        return [self.weight], [0.0]
+
+    def average_output(self, mean: object) -> float:
+        """The mean of its values over the training rows."""
+        return self.missing
+
+    @property
+    def gap(self) -> float:
+        """How far its values are apart at most."""
+        return self.upper - self.lower
+
+    def __str__(self) -> str:
+        ends = (self.lower, self.upper)
+        limits = " to ".join(format_date(end) if self.is_date else format_threshold(end, rounded=True) for end in ends)
+        return f"{format_number(self.weight, 3)} * {apart(self.feature)}, within {limits}"

@@ -40,8 +40,8 @@ from pysirus._data.table import Table
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._terms.fitted import FittedTerm
-from pysirus._terms.linear import LinearTerm
 from pysirus._terms.rule import Condition
+from pysirus._terms.term import LinearTerm
 from pysirus._terms.words import has_own_order, reading_order
 
 FINE = 41  # places in the range of a slope at which a bent line is drawn

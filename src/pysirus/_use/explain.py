@@ -22,8 +22,8 @@ from pysirus._data.table import Table
 from pysirus._families.base import Base, Family
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
-from pysirus._terms.linear import LinearTerm
 from pysirus._terms.listing import RuleSet
+from pysirus._terms.term import LinearTerm
 from pysirus._text.format import decimals_for, html_table, make_frame, one_line, text_table
 from pysirus._use.intervals import sure_text
 from pysirus._use.reasons import input_text

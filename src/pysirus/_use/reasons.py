@@ -22,7 +22,7 @@ from pysirus._data.column import MISSING, Column
 from pysirus._data.table import Table
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError, check_choice, check_integer
-from pysirus._terms.linear import Part
+from pysirus._terms.fitted import Part
 from pysirus._text.format import (
     format_date,
     format_label,

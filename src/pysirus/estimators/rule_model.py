@@ -156,7 +156,7 @@ class Actions(Lifecycle):
             file as JSON. ``widget.observe(function, "file")`` calls a function after each edit.
         """
         from pysirus.estimators.door import in_memory
-        from pysirus.report._widget import widget_of
+        from pysirus.report._editing import widget_of
 
         model = self._as_model()
         rows = (None, None, None) if X is None else in_memory(model, X, y, sample_weight)

@@ -19,10 +19,9 @@ import numpy as np
 from pysirus._families.base import Family
 from pysirus._model.model import Model
 from pysirus._terms.fitted import FittedTerm
-from pysirus._terms.linear import LinearTerm
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import Condition
-from pysirus._terms.term import HeldColumn
+from pysirus._terms.term import HeldColumn, LinearTerm
 from pysirus._terms.words import condition_parts
 from pysirus._text.format import format_number
 from pysirus.export._conditions import Test, resolve

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from pysirus._terms.linear import Part
+from pysirus._terms.fitted import Part
 from pysirus._terms.rule import Condition
 from pysirus._terms.term import HeldColumn
 from pysirus._use.reasons import FROM, Reference, Wanted, answerable, columns_in, reference_of, wanted_of

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from pysirus._text.message import SafeTextError, say
 from pysirus.report import PLOT_STYLE
 from pysirus.workbench import views
-from pysirus.workbench.job import Stopped
+from pysirus.workbench.plan import Stopped
 from pysirus.workbench.session import MOST_BYTES, Session
 
 if TYPE_CHECKING:

@@ -24,8 +24,18 @@ from pysirus._terms.listing import columns_of_rules, read_rule
 from pysirus._text.format import format_level
 from pysirus.estimators.door import in_memory
 from pysirus.estimators.rule_model import RuleModel
-from pysirus.workbench.job import Worker
-from pysirus.workbench.recorded import KINDS, Aim, Edit, Plan, Step, all_steps, model_file, python_script, shell_script
+from pysirus.workbench.plan import (
+    KINDS,
+    Aim,
+    Edit,
+    Plan,
+    Step,
+    Worker,
+    all_steps,
+    model_file,
+    python_script,
+    shell_script,
+)
 from pysirus.workbench.understood import describe, looks_like_event, picture, possible_kinds, read_columns
 
 MOST_BYTES = 200 << 20  # of a table

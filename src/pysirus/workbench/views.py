@@ -23,7 +23,7 @@ from pysirus._use.edit import trail_lines
 from pysirus._use.verify import sign, signatures
 from pysirus.export import FORMATS, ExportError
 from pysirus.report import summary
-from pysirus.workbench.recorded import Step, command, keywords
+from pysirus.workbench.plan import Step, command, keywords
 from pysirus.workbench.session import Session
 from pysirus.workbench.understood import MOST_CLASSES
 
