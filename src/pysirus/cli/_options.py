@@ -53,9 +53,9 @@ EXIT_CODES = {
     0: "done",
     1: "the table, the model file or the output cannot be used",
     2: "the command or a parameter is wrong",
-    BELOW: "`monitor`, `refit`: alarm; `verify`: something differs; `--fail-below`: the stability is below the limit",
+    BELOW: "`monitor` or `refit` raised an alarm, `verify` found a difference, or stability is below `--fail-below`",
     130: "interrupted",
-    141: "the reader of the output left",
+    141: "the program that reads the output closed it",
 }
 
 app = _App(
