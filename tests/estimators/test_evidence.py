@@ -1,5 +1,6 @@
 """Evidence: shares worked by hand, fits of the resamples one by one, groups, periods, threads, the command line."""
 
+import html
 import json
 from types import SimpleNamespace
 
@@ -13,7 +14,8 @@ from pysirus._learn.resample import BOOTSTRAP, FOREST, Resampling
 from pysirus._learn.tuning.folds import derive
 from pysirus._learn.tuning.forward import periods_of
 from pysirus._parameters import ParameterError
-from pysirus._use.evidence import GAIN, expected_return, next_return
+from pysirus._text.format import true_minus
+from pysirus._use.evidence import GAIN, expected_return, next_return, tell, told_of
 from pysirus.engine.shard import NodeSums
 
 QUICK = {"n_rules": 4, "n_trees": 200, "random_state": 1}
@@ -200,6 +202,33 @@ def test_the_command_prints_evidence_as_text_and_json(rows, tmp_path, run):
     load(path).without(1).save(tmp_path / "edited.json")
     code, _, err = run("evidence", tmp_path / "edited.json", table)
     assert code == 2 and "was edited" in err
+
+
+def test_the_report_shows_evidence_as_it_is_or_as_json(model, rows, tmp_path, run):
+    X, y = rows
+    halves = model.evidence(X, y, n_resamples=30)
+    periods = model.evidence(X, y, how="periods", time=np.arange(200) // 50)
+    page = str(model.report(evidence=[halves, json.loads(json.dumps(periods.to_dict()))]))
+    assert "Which rules return in other samples?" in page and "Which rules return over time?" in page
+    for found in (halves, periods):
+        told = told_of(found, model.model_, 120)
+        assert told.terms == tell(found.to_dict(), [rule.text for rule in model.rules_]).terms
+        cells = [cell for _, grid in (told.terms, *told.others) for row in grid for cell in row]
+        assert all(f"<td>{html.escape(true_minus(cell))}</td>" in page for cell in cells)
+        assert all(html.escape(note) in page for note in told.notes)
+    other = SirusRegressor(n_rules=2, n_trees=50, random_state=5).fit(X[["b", "c"]], y)
+    for wrong, message in (
+        (other.evidence(X[["b", "c"]], y, n_resamples=4), "is about other rules than the model has"),
+        ({"terms": 3}, "must be what"),
+        ("x", "must be what"),
+    ):
+        with pytest.raises(ParameterError, match=message):
+            model.report(evidence=wrong)
+    model.save(tmp_path / "m.json")
+    (tmp_path / "e.json").write_text(json.dumps(halves.to_dict()))
+    page = tmp_path / "r.html"
+    run("report", str(tmp_path / "m.json"), "--evidence", str(tmp_path / "e.json"), "-o", str(page))
+    assert "Which rules return in other samples?" in page.read_text()
 
 
 def test_a_list_of_a_slope_alone_is_learned_again_with_slopes():

@@ -171,6 +171,21 @@ def test_a_rule_that_says_no_more_than_noise_is_named(noise):
     assert (z < 2) == any("rule 1 " in s or "rules 1," in s for s in named)
 
 
+def test_rules_that_few_folds_selected_are_named_rarest_first(noise):
+    X, y = noise
+    given = {"n_trees": 50, "n_repeats": 1, "cv": 4, "criterion": "error", "random_state": 0}
+    model = SirusRegressorCV(max_rules=8, **given).fit(X, 3 * (X["a"] > 0) + y).with_rules(8)
+    shares = [
+        (n / folds, i, f"{i} ({n} of {folds})") for i, (n, folds) in enumerate((r.returned for r in model.rules_), 1)
+    ]
+    rare = [text for share, _, text in sorted(shares) if share < 0.5]
+    assert 1 < len(rare) < len(shares)
+    said = next(sentence for sentence in doubts(model) if sentence.startswith("Fewer than half of the folds"))
+    assert f"selected rules {', '.join(rare[:-1])} and {rare[-1]}: with other rows" in said
+    steady = SirusRegressorCV(max_rules=1, **given).fit(X, 3 * (X["a"] > 0) + 0.01 * y)
+    assert not any("Fewer than half" in sentence for sentence in doubts(steady.model_))
+
+
 def test_the_longest_list_is_said_to_be_the_longest(noise):
     X, y = noise
     clear = 3 * (X["a"] > 0) + 2 * (X["b"] > 0) + (X["c"] > 0) + 0.1 * y

@@ -14,6 +14,7 @@ from pysirus import DataError, SirusClassifierCV, SirusRegressorCV
 from pysirus._learn.tuning.folds import derive
 from pysirus._learn.tuning.forward import forward_folds, periods_of, read_times
 from pysirus._parameters import ParameterError
+from pysirus.report import summary
 
 GIVEN = {"cv": "forward", "n_trees": 100, "random_state": 0, "max_rules": 6}
 
@@ -161,3 +162,39 @@ def test_score_has_a_line_of_later_rows(model, rows) -> None:
     plain = pysirus.SirusRegressor(n_trees=20, random_state=0).fit(rows[["a"]], rows.y)
     with pytest.raises(ParameterError, match="does not know the times of its training rows"):
         plain.metrics(rows, "y", time="month")
+
+
+def test_rows_elsewhere_and_rows_without_a_target_have_the_line_too(model, rows, tmp_path, run) -> None:
+    later = rows.assign(month=rows.month.str.replace("2024", "2025"))
+    table = pd.concat([rows.iloc[:60], later.iloc[:100]], ignore_index=True)
+    for k, own in enumerate((table.iloc[:90], table.iloc[90:])):
+        own.to_parquet(tmp_path / f"{k}.parquet")
+    expected = model.metrics(table, "y")
+    found = model.metrics(tmp_path, "y", time="month")
+    assert found.later.n_rows == 100 and found.later.metrics == expected.later.metrics
+    with pytest.raises(ParameterError, match="time must be the name of a column"):
+        model.metrics(tmp_path, "y", time=np.arange(160))
+    model.save(tmp_path / "m.json")
+    for name in (str(tmp_path / "*.parquet"), str(tmp_path / "gap.csv")):
+        table.assign(y=table.y.where(table.index < 150)).to_csv(tmp_path / "gap.csv", index=False)
+        out = run("score", str(tmp_path / "m.json"), name)[1]
+        assert f"out of time: {100 if 'parquet' in name else 90} rows after 2024-06" in out
+    assert "out of time" in run("score", str(tmp_path / "m.json"), str(tmp_path / "*.parquet"), "--periods", "month")[1]
+
+
+def test_the_report_has_periods_and_later_rows(model, rows, tmp_path, run) -> None:
+    later = rows.assign(month=rows.month.str.replace("2024", "2025"))
+    forward = model.model_.out_of_fold.forward
+    data = summary(model, later, y=later.y)
+    assert data["heldOut"]["forward"][1][0][0] == forward[0].period
+    assert data["later"] == model.metrics(later, "y").out_of_time
+    assert summary(model, later)["later"] is None and summary(model, rows, y=rows.y)["later"].endswith("training rows")
+    gap = later.assign(y=later.y.where(np.arange(240) > 9), month=later.month)
+    with pytest.warns(UserWarning, match="10 of 240 rows have no target"):
+        assert "230 rows after 2024-06" in summary(model, gap[["a", "b", "c"]], y=gap.y, time=list(gap.month))["later"]
+    with pytest.raises(ParameterError, match="time is of rows and their targets"):
+        summary(model, later, time="month")
+    later.to_csv(tmp_path / "later.csv", index=False)
+    model.save(tmp_path / "m.json")
+    run("report", str(tmp_path / "m.json"), str(tmp_path / "later.csv"), "-o", str(tmp_path / "r.html"))
+    assert "out of time: 240 rows after 2024-06" in (tmp_path / "r.html").read_text()

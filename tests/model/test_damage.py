@@ -21,7 +21,7 @@ import warm
 from damage.__main__ import examine
 from damage.mutants import golden_files, mutant
 from pysirus import ModelFileError
-from pysirus._use.score import training_metrics
+from pysirus.report._sections import training_metrics
 from sampled import FULL
 
 GOLDEN = {path.stem: path for path in golden_files()}

@@ -6,7 +6,7 @@ import pytest
 from pysirus import SirusRegressor
 from pysirus._data.column import Column
 from pysirus._use.effect import MOST_ROWS, Axis, level_groups
-from pysirus._use.score import training_metrics
+from pysirus.report._sections import training_metrics
 
 
 def axis(labels, *, in_order=False, missing=False):

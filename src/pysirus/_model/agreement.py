@@ -365,8 +365,8 @@ def _check_outcomes(rule: Entry, survival: Entry, here: str) -> None:
 
 # A model in, sentences out: what its held-out rows and its rules give reason to doubt.
 #
-# Three doubts: held-out rows are predicted no better than by the constant; the longest list that was looked at was
-# chosen; a rule's two outputs differ by no more than two standard errors.
+# Four doubts: held-out rows are predicted no better than by the constant; the longest list that was looked at was
+# chosen; fewer than half of the folds selected a rule; its two outputs differ by no more than two standard errors.
 
 
 TWO = 2.0  # standard errors
@@ -381,11 +381,27 @@ def doubts(model: Model) -> list[str]:
         sentences.append(
             f"The longest list that was looked at was chosen: more rules may be better. Raise {Parameter('max_rules')}."
         )
+    if rare := _rare(model):
+        sentences.append(
+            f"Fewer than half of the folds selected {_which([f'{i} ({n} of {folds})' for i, n, folds in rare])}: "
+            f"with other rows the list would probably have {'another' if len(rare) == 1 else 'others'} instead."
+        )
     noisy = [i for i, rule in enumerate(model.rules, start=1) if _is_noise(rule, model)]
     if noisy:
-        which = f"rule {noisy[0]}" if len(noisy) == 1 else f"rules {', '.join(map(str, noisy))}"
+        which = _which(list(map(str, noisy)))
         sentences.append(f"The two outputs of {which} differ by no more than chance: by less than two standard errors.")
     return sentences
+
+
+def _which(rules: Sequence[str]) -> str:
+    """Rules by their numbers."""
+    return f"rule {rules[0]}" if len(rules) == 1 else f"rules {', '.join(rules[:-1])} and {rules[-1]}"
+
+
+def _rare(model: Model) -> list[tuple[int, int, int]]:
+    """The numbers of the rules that fewer than half of the folds selected, and how many of them did; rarest first."""
+    found = [(i, *rule.returned) for i, rule in enumerate(model.rules, start=1) if rule.returned is not None]
+    return sorted((own for own in found if 2 * own[1] < own[2]), key=lambda own: (own[1] / own[2], own[0]))
 
 
 def _is_longest(model: Model) -> bool:

@@ -9,17 +9,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
-from typing import Any
+from itertools import pairwise, starmap
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from pysirus._model.held_out import Forward, forward_rows
 from pysirus._model.model import Model
+from pysirus._parameters import ParameterError
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.stability import NAMES, Estimate, Stability, near_matrix
 from pysirus._terms.term import Term
-from pysirus._text.format import format_number, format_percent, format_threshold, html_table, make_frame, text_table
+from pysirus._text.format import (
+    format_number,
+    format_percent,
+    format_threshold,
+    html_table,
+    make_frame,
+    text_table,
+)
+from pysirus._text.message import Parameter
 
 COVERAGE = 0.9  # of the intervals over resamples
 LEAST = 10  # resamples with a term that make an interval of it
@@ -28,6 +37,7 @@ WIDTH = 60  # characters of a term
 # of what a half gains on a quarter. On three simulated laws (docs/evidence.md) 0.5 and 1 miss by more, up to 0.054.
 GAIN = 0.75
 Interval = tuple[float, float]
+Grid = tuple[list[str], list[list[str]]]  # a header and rows
 
 
 @dataclass(frozen=True)
@@ -58,7 +68,7 @@ class TermEvidence:
     @property
     def threshold_text(self) -> str:
         """The intervals of its thresholds, in words."""
-        return "; ".join(f"{name} {_between((low, high))}" for name, low, high in self.thresholds)
+        return "; ".join(f"{name} {_between(low, high)}" for name, low, high in self.thresholds)
 
 
 @dataclass(frozen=True)
@@ -126,74 +136,126 @@ class Evidence:
             "forward": [vars(own) for own in self.forward],
         }
 
-    # ---------------------------------------------------------------------------------------------------------- words
-
-    def _rows(self) -> tuple[list[str], list[list[str]]]:
-        header = ["#", "rule", "returned", "nearby", "inside", "outside", "weight"]
-        rows = [
-            [
-                str(number),
-                own.term.folded(WIDTH),
-                format_percent(own.returned),
-                format_percent(own.returned_nearby),
-                *(_between(pair) for pair in (own.inside, own.outside, own.weight)),
-            ]
-            for number, own in enumerate(self.terms, start=1)
-        ]
-        kept = [i for i, name in enumerate(header) if name in header[:4] or any(row[i] for row in rows)]
-        return [header[i] for i in kept], [[row[i] for i in kept] for row in rows]
-
-    def _stability_rows(self) -> tuple[list[str], list[list[str]]]:
-        every = list(self.stability.values())
-        names = [name for name in NAMES if any(name in own.measures for own in every)]
-        words = {"dice": "terms", "corrected": "corrected", "nearby": "nearby", "columns": "columns"}
-        header = ["between", *(words.get(name, "columns corrected") for name in names)]
-        return header, [[own.between, *(str(own.measures.get(name, "")) for name in names)] for own in every]
+    @property
+    def told(self) -> Told:
+        """The evidence in words."""
+        return tell(self.to_dict(), [own.term.folded(WIDTH) for own in self.terms])
 
     @property
     def head(self) -> str:
         """What was done, in a line."""
-        fixed = "everything tuned again in each" if self.retuned else "p0, or the number of rules, and stages fixed"
-        what = "half-samples" if self.how == "halves" else "periods"
-        return f"{self.n_resamples} {what} of {self.n_rows:,} rows, {fixed}"
-
-    @property
-    def notes(self) -> list[str]:
-        """What the numbers mean."""
-        rate = self.expected_return
-        lines = []
-        if self.how == "halves":
-            lines.append(
-                "returned: the share of the half-samples whose list has the term. They share rows with the list, which "
-                "flatters it."
-            )
-            if rate is not None:
-                lines.append(f"A list from an independent sample of half the size would have {rate} of the terms.")
-        elif rate is not None:
-            lines.append(f"The list of the next period has {rate} of the terms of a period's list, on average.")
-        lines.append("Intervals are the middle 90% over the resamples that have the term; ± are standard errors.")
-        return lines
-
-    def _tables(self) -> list[tuple[list[str], list[list[str]]]]:
-        return [self._rows(), self._stability_rows(), *([forward_rows(self.forward)] if self.forward else [])]
+        return self.told.head
 
     def __str__(self) -> str:
-        first, *others = (text_table(*own) for own in self._tables())
-        return "\n\n".join([self.head, first, "\n".join(self.notes), *others])
+        told = self.told
+        return "\n\n".join(
+            [told.head, text_table(*told.terms), "\n".join(told.notes), *starmap(text_table, told.others)]
+        )
 
     def __repr__(self) -> str:
         return str(self)
 
     def _repr_html_(self) -> str:
-        first, *others = (html_table(*own) for own in self._tables())
-        return f"<p>{self.head}</p>{first}<p>{' '.join(self.notes)}</p>{''.join(others)}"
+        told = self.told
+        notes = f"<p>{' '.join(told.notes)}</p>"
+        return "".join([f"<p>{told.head}</p>", html_table(*told.terms), notes, *starmap(html_table, told.others)])
 
 
-def _between(pair: Interval | None) -> str:
-    """An interval in words."""
-    if pair is None:
+# -------------------------------------------------------------------------------------------------------------- words
+
+
+class Told(NamedTuple):
+    """Evidence in words: what was done, a row a term, what the numbers mean, and tables of the whole list."""
+
+    how: str
+    head: str
+    terms: Grid
+    notes: list[str]
+    others: list[Grid]
+
+
+def tell(data: Mapping[str, Any], texts: Sequence[str]) -> Told:
+    """Evidence as plain data (``Evidence.to_dict``) in words; ``texts`` are those of the terms."""
+    fixed = "everything tuned again in each" if data["retuned"] else "p0, or the number of rules, and stages fixed"
+    what = "half-samples" if data["how"] == "halves" else "periods"
+    head = f"{data['n_resamples']} {what} of {data['n_rows']:,} rows, {fixed}"
+    others = [_stability_rows(list(data["stability"].values()))]
+    if data["forward"]:
+        others.append(forward_rows([Forward(**own) for own in data["forward"]]))
+    return Told(data["how"], head, _term_rows(data["terms"], texts), _notes(data), others)
+
+
+def told_of(evidence: Any, model: Model, width: int) -> Told:
+    """The evidence for a model in words: an ``Evidence``, or the JSON of one; an error if it is of another list."""
+    try:
+        data = evidence if isinstance(evidence, Mapping) else evidence.to_dict()
+        found = tell(data, [term.folded(width) for term in model.rules])
+        same = [own["rule"] for own in data["terms"]] == [term.text for term in model.rules]
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ParameterError(
+            f"{Parameter('evidence')} must be what `model.evidence` returns, or what `pysirus evidence --json` prints."
+        ) from error
+    if not same:
+        raise ParameterError(
+            f"{Parameter('evidence')} is about other rules than the model has. Make it again with this model."
+        )
+    return found
+
+
+def _term_rows(terms: Sequence[Mapping[str, Any]], texts: Sequence[str]) -> Grid:
+    header = ["#", "rule", "returned", "nearby", "inside", "outside", "weight"]
+    rows = [
+        [
+            str(number),
+            text,
+            format_percent(own["returned"]),
+            format_percent(own["returned_nearby"]),
+            *(_between(own[f"{name}_low"], own[f"{name}_high"]) for name in header[4:]),
+        ]
+        for number, (own, text) in enumerate(zip(terms, texts), start=1)
+    ]
+    kept = [i for i, name in enumerate(header) if name in header[:4] or any(row[i] for row in rows)]
+    return [header[i] for i in kept], [[row[i] for i in kept] for row in rows]
+
+
+def _stability_rows(every: Sequence[Mapping[str, Any]]) -> Grid:
+    names = [name for name in NAMES if any(name in own for own in every)]
+    words = {"dice": "terms", "corrected": "corrected", "nearby": "nearby", "columns": "columns"}
+    header = ["between", *(words.get(name, "columns corrected") for name in names)]
+    return header, [[own["between"], *(_measure(own, name) for name in names)] for own in every]
+
+
+def _measure(own: Mapping[str, Any], name: str) -> str:
+    """A measure and its standard error; nothing where it was not taken."""
+    if name not in own:
         return ""
-    low, high = (format_threshold(value, rounded=True) if value >= 1e4 else format_number(value, 3) for value in pair)
+    return str(Estimate(float("nan") if own[name] is None else own[name], own[f"{name}_se"]))
+
+
+def _notes(data: Mapping[str, Any]) -> list[str]:
+    """What the numbers mean."""
+    found = data["expected_return"]
+    rate = None if found is None else Estimate(found["value"], found["standard_error"])
+    lines = []
+    if data["how"] == "halves":
+        lines.append(
+            "returned: the share of the half-samples whose list has the term. They share rows with the list, which "
+            "flatters it."
+        )
+        if rate is not None:
+            lines.append(f"A list from an independent sample of half the size would have {rate} of the terms.")
+    elif rate is not None:
+        lines.append(f"The list of the next period has {rate} of the terms of a period's list, on average.")
+    lines.append("Intervals are the middle 90% over the resamples that have the term; ± are standard errors.")
+    return lines
+
+
+def _between(first: float | None, last: float | None) -> str:
+    """An interval in words; nothing where there is none."""
+    if first is None or last is None:
+        return ""
+    ends = (first, last)
+    low, high = (format_threshold(value, rounded=True) if value >= 1e4 else format_number(value, 3) for value in ends)
     return low if low == high else f"{low} to {high}"
 
 

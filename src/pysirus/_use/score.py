@@ -1,8 +1,4 @@
-"""A model, rows and their targets in, metrics and cut-offs out; of training rows by the sums that the model keeps.
-
-With ``z_r`` one where rule r applies, a prediction is ``c + sum_r b_r z_r``, so its squared error over the training
-rows needs no more than the sums of y, of y squared, of y where a rule holds, and of the rows where two rules hold.
-"""
+"""A model, rows and their targets in, metrics and cut-offs out."""
 
 from __future__ import annotations
 
@@ -16,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._data.column import DataError, mark_of_column
-from pysirus._data.frame import take, without_weightless
+from pysirus._data.frame import rows_that_count, take, which_count, without_weightless
 from pysirus._families.base import Family
 from pysirus._families.class_metrics import WORDS, Basis, Decision
 from pysirus._families.read import check_weights, name_of, read_weights
@@ -27,7 +23,6 @@ from pysirus._model.held_out import Bins, bins_of, format_metrics, metrics_html,
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._parameters.check import label_number
-from pysirus._runtime.sums import times
 from pysirus._text.format import format_label, format_levels, one_line, percents_apart, signed
 from pysirus._text.message import TIME, Parameter, setting
 
@@ -110,12 +105,13 @@ class Score:
 
 
 class Rows(NamedTuple):
-    """Some rows, their targets and weights, and what messages call them."""
+    """Some rows, their targets and weights, what messages call them, and their times where these are asked for."""
 
     X: Any
     y: Any
     weights: Any = None
     name: str | None = None
+    time: Any = None
 
 
 class _Compared(NamedTuple):
@@ -126,42 +122,68 @@ class _Compared(NamedTuple):
     weights: NDArray[np.float64] | None
 
 
-def score(model: Model, X: Any, y: Any, sample_weight: Any = None) -> Score:
+def score(model: Model, X: Any, y: Any, sample_weight: Any = None, time: Any = None) -> Score:
     """Compare predictions with the truth; see ``RuleModel.metrics``."""
-    found = score_parts(model, [Rows(X, y, sample_weight)])
+    found = score_parts(model, [Rows(X, y, sample_weight, time=time)])
     weighted_by = None if sample_weight is None else name_of(sample_weight) or "sample_weight"
     return replace(found, weighted_by=weighted_by)
 
 
-def with_later(model: Model, found: Score, rows: Rows, time: Any) -> Score:
-    """The score of some rows, and of those of them that are later than all training rows."""
+def score_parts(model: Model, parts: Iterable[Rows]) -> Score:
+    """The same for rows in parts, one at a time: of each only the predictions, the truth and the weights are kept.
+
+    Of rows with times also for those that are later than all training rows.
+    """
+    found, late, marks, timed = [], [], Marks.none(len(model.features)), False
+    for part in parts:
+        own, mark = _compare(model, part, marks.n_rows)
+        found.append(own)
+        marks += mark
+        if part.time is not None:
+            timed, rest = True, _later(model, part)
+            late += [] if rest is None else [_compare(model, rest, 0)[0]]
+    whole = _scored(model, found)
+    return replace(
+        whole,
+        later=_scored(model, late) if late else None,
+        after=model.facts.last_time if timed else None,
+        fingerprint=marks.in_one(),
+    )
+
+
+def score_known(model: Model, rows: Rows) -> Score:
+    """The same for the rows that weigh something and have a target."""
+    kept, time = which_count(rows.y, rows.weights, need_target=True), rows.time
+    if time is not None and kept is not None and kept.any():
+        time = take(time, kept)
+    with rows_that_count(rows.X, rows.y, rows.weights, need_target=True) as taken:
+        return score_parts(model, [Rows(*taken, time=time)])
+
+
+def _later(model: Model, rows: Rows) -> Rows | None:
+    """The rows that are later than all training rows; None where there are none."""
     last = model.facts.last_time
     if last is None:
         raise ParameterError(
             f"The model does not know the times of its training rows: tune with {setting('cv', 'forward')}."
         )
-    when = read_times(time, len(rows.y))
+    when = read_times(rows.time, len(rows.y))
     kind = when.dtype.kind
     if isinstance(last, str) != (kind in "UOM"):
         raise DataError(f"{TIME} is of another kind than in training, where the last one is {last!r}.")
     late = when > (np.datetime64(last) if kind == "M" else last)
     if not late.any():
-        return replace(found, after=last)
-    some = (None if data is None else take(data, late) for data in (rows.X, rows.y, rows.weights))
-    return replace(found, after=last, later=score_parts(model, [Rows(*some)]))
+        return None
+    X, y, weights = (None if data is None else take(data, late) for data in rows[:3])
+    return Rows(X, y, weights, rows.name)
 
 
-def score_parts(model: Model, parts: Iterable[Rows]) -> Score:
-    """The same for rows in parts, one at a time: of each only the predictions, the truth and the weights are kept."""
-    found, marks = [], Marks.none(len(model.features))
-    for part in parts:
-        own, mark = _compare(model, part, marks.n_rows)
-        found.append(own)
-        marks += mark
-    compared = _together(found)
+def _scored(model: Model, parts: Sequence[_Compared]) -> Score:
+    """The metrics of rows that were compared."""
+    compared = _together(parts)
     n_rows = len(compared.found)
     rows = Predicted(compared.found.reshape(n_rows, -1), compared.truth, read_weights(compared.weights, n_rows))
-    return Score(model.family.score_metrics(rows), n_rows, model.target, fingerprint=marks.in_one())
+    return Score(model.family.score_metrics(rows), n_rows, model.target)
 
 
 def one_number(model: Model, found: Score) -> float:
@@ -206,31 +228,6 @@ def _together(parts: Sequence[_Compared]) -> _Compared:
         return together
     weighing = together.weights > 0
     return _Compared(*(None if column is None else column[weighing] for column in together))  # type: ignore[arg-type]
-
-
-def training_metrics(model: Model) -> Metrics | None:
-    """R² and errors of the training rows, for numbers; None where the model keeps no sums."""
-    moments = model.moments
-    if moments is None or not model.family.is_least_squares or model.terms:
-        return None
-    rules = list(model.selected)
-    if not model.family.adds_up or len(rules) > moments.n_rules:
-        return None
-    own = moments.take(range(len(rules)))  # of a tuned model they are those of the longest list
-    inside, outside = (np.array([rule.added[side][0] for rule in rules]) for side in (0, 1))
-    start = float(np.asarray(model.intercept)) + float(outside.sum()) - own.centre
-    jumps = inside - outside
-    total, y_sum = float(own.fold_weight.sum()), float(own.y_sum.sum())
-    pairs, rule_y = own.pair_weight.sum(axis=0), own.rule_y_sum.sum(axis=0)[:, 0]
-    squares = float(own.y_square.sum())
-    left = squares - 2 * (start * y_sum + float(times(jumps, rule_y)))
-    left += start * start * total + 2 * start * float(times(jumps, own.term_weight.sum(axis=0)))
-    left += float(times(times(pairs, jumps), jumps))
-    spread = squares - y_sum * y_sum / total  # a product: a power raises an error where it overflows
-    if not spread > 0 or not np.isfinite(left):
-        return None
-    share = max(0.0, left / spread)
-    return {"r2": (1 - share, None), "rmse": (float(np.sqrt(share * spread / total)), None)}
 
 
 # ------------------------------------------------------------------------------------------------------------- cut-offs

@@ -25,7 +25,7 @@ from pysirus._text.format import in_quotes
 from pysirus._text.message import about_part
 from pysirus._use.score import Rows, Score, score_parts
 from pysirus.cli._options import check_output
-from pysirus.cli._predict import Columns, Wanted, csv_text, features_of, is_parquet, predict_table
+from pysirus.cli._predict import Columns, Wanted, csv_text, features_of, is_parquet, predict_table, time_column
 from pysirus.cli._show import model_of
 from pysirus.cli._streams import print_data, tell_aside
 from pysirus.cli._table import (
@@ -92,18 +92,21 @@ def _batches(file: SourceFile, columns: Sequence[str]) -> Iterator[tuple[str, pa
     return tables_in(file, columns, n_rows)
 
 
-def score_files(rules: Model, name: str, truth: Columns) -> Score:
-    """Compare the predictions for the rows of all files with the truth."""
+def score_files(rules: Model, name: str, truth: Columns, periods: str | None = None) -> Score:
+    """Compare the predictions for the rows of all files with the truth; where they have times, also out of time."""
     text, numbers = truth.kinds(rules)
 
     def rows() -> Iterator[Rows]:
         for file in _scan(rules, find_files(name), text, known_columns(rules, numbers)):
+            empty = file.schema.empty_table()
             with _naming(f"'{file.path}'"):
-                truth.check(file.schema.empty_table())
-            for part, table in _batches(file, _columns_of(rules, file, truth.names)):
+                truth.check(empty)
+            times = time_column(empty, rules, periods)
+            others = truth.names if times is None else [*truth.names, times]
+            for part, table in _batches(file, _columns_of(rules, file, others)):
                 with _naming(part):
                     read = truth.read(rules, table, part)
-                yield read
+                yield read if times is None else read._replace(time=table[times])
 
     return score_parts(rules, rows())
 

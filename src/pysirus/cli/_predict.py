@@ -31,7 +31,7 @@ from pysirus._use.groups import GroupMetrics, group_metrics
 from pysirus._use.score import Rows
 from pysirus.cli._show import model_of
 from pysirus.cli._streams import print_data
-from pysirus.cli._table import check_named, is_files, open_table, times_of, weights_of
+from pysirus.cli._table import is_files, open_table, times_of, weights_of
 from pysirus.engine.backends.parquet import known_columns
 
 EXPECTED = "expected_count"  # the column of rates times exposures
@@ -309,11 +309,13 @@ class Columns:
         return Rows(features, y, weights, name)
 
 
-def periods_in(table: pa.Table, rules: Model, given: str | None) -> Any:
-    """The times of rows: a column that was named, or the model's own where the table has it."""
+def time_column(table: pa.Table, rules: Model, given: str | None) -> str | None:
+    """The column of the times of rows: one that was named, or the model's own where the table has it."""
     own = None if rules.roles is None else rules.roles.time
     name = given or (own if own in table.column_names else None)
-    return None if name is None else check_named(table, name, "time")
+    if name is not None:
+        check_column(table, name, "time")
+    return name
 
 
 def score_groups(rules: Model, table: str, truth: Columns, by: str) -> GroupMetrics:
@@ -368,3 +370,27 @@ def expected_count(rules: Model, row: pa.Table, given: str | None, rate: Any) ->
         return None
     unit = exposure or str(rules.exposure)
     return Expected(rules.target_column, float(rate), float(exposures_of(row, unit)[0]), unit)
+
+
+def existing(path: Path | None, option: str) -> Path | None:
+    """A path that was typed, once it is found that it is a file."""
+    if path is not None and not path.is_file():
+        raise typer.BadParameter(f"there is no file '{path}'.", param_hint=option)
+    return path
+
+
+def result_of(path: Path | None, option: str) -> Any:
+    """What another command printed as JSON."""
+    import json
+
+    if existing(path, option) is None:
+        return None
+    assert path is not None
+    key = {"--evidence": "expected_return", "--monitoring": "verdict"}[option]
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or key not in found:
+        raise typer.BadParameter(f"'{path}' is not what that command prints with --json.", param_hint=option)
+    return found

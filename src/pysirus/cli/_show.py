@@ -190,6 +190,9 @@ def print_tuned(model: Model) -> None:
     tell(verdict(model).lstrip("\n"), style="dim")
 
 
+ELSEWHERE = " Samples that share no row agree less: pysirus evidence measures it."
+
+
 def verdict(model: Model) -> str:
     """Error and stability of the chosen list, what stability means, what a rule more or less gives, and why."""
     tuning = model.tuned
@@ -200,7 +203,7 @@ def verdict(model: Model) -> str:
         "",
         f"held-out: {name} {chosen.error:.3f}, stability {chosen.stability:.2f} "
         f"(p0 = {chosen.p0:.4f}, {tuning.numbers(chosen.n_rules).per_fold:.1f} rules per fold)",
-        tuning.sentence(len(model.rules), chosen.stability),
+        tuning.sentence(len(model.rules), chosen.stability) + (ELSEWHERE if tuning.shared is None else ""),
     ]
     n_stages = model.facts.n_stages or 1
     if n_stages > 1:

@@ -230,6 +230,7 @@ def card(
 
     The blank: [bold]pysirus card --template > about.toml[/bold]
     """
+    from pysirus.cli._predict import existing, result_of
     from pysirus.cli._streams import deliver, print_data, tell_aside
     from pysirus.report._about import template as blank
 
@@ -248,37 +249,14 @@ def card(
     check_output(output, "--output", inputs, DOCUMENT)
     loaded = load_model(model)
     rows = {} if table is None else _found_on(loaded, table, by)
-    results = {"evidence": _result(evidence, "--evidence"), "monitoring": _result(monitoring, "--monitoring")}
-    found = loaded.card(_existing(about, "--about"), **rows, **results, title=title)
+    results = {"evidence": result_of(evidence, "--evidence"), "monitoring": result_of(monitoring, "--monitoring")}
+    found = loaded.card(existing(about, "--about"), **rows, **results, title=title)
     if output is None:
         print_data(found.to_markdown())
     else:
         deliver([(lambda: found.save(output), f"Model card written to {output}")], lambda: None)
     if found.missing:
         tell_aside(f"{len(found.missing)} answers are not stated: {', '.join(found.missing[:4])}, ...")
-
-
-def _existing(path: Path | None, option: str) -> Path | None:
-    if path is not None and not path.is_file():
-        raise typer.BadParameter(f"there is no file '{path}'.", param_hint=option)
-    return path
-
-
-def _result(path: Path | None, option: str) -> Any:
-    """What another command printed as JSON."""
-    import json
-
-    if _existing(path, option) is None:
-        return None
-    assert path is not None
-    key = {"--evidence": "expected_return", "--monitoring": "verdict"}[option]
-    try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        found = None
-    if not isinstance(found, dict) or key not in found:
-        raise typer.BadParameter(f"'{path}' is not what that command prints with --json.", param_hint=option)
-    return found
 
 
 def _found_on(loaded: Any, table: str, by: str | None) -> dict[str, Any]:

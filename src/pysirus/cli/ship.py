@@ -224,6 +224,16 @@ def report(
     ] = None,
     interval: Interval = None,
     folds: FoldsFile = None,
+    evidence: Annotated[
+        list[Path] | None,
+        typer.Option("--evidence", metavar="FILE", help="Add what `pysirus evidence --json` printed; may be repeated."),
+    ] = None,
+    periods: Annotated[
+        str | None,
+        typer.Option(
+            "--periods", metavar="COL", help="The column of times of a model tuned forward. Default: its own."
+        ),
+    ] = None,
     edit: Annotated[
         bool, typer.Option("--edit", help="Squared error: the list can be edited in the browser, and saved.")
     ] = False,
@@ -249,13 +259,14 @@ def report(
         (target, "--target"),
         (weights, "--sample-weight"),
         (exposure, "--exposure"),
+        (periods, "--periods"),
         (with_patterns or None, "--with-patterns"),
     ):
         if given is not None and table is None:
             raise typer.BadParameter("is a column of a TABLE: give one.", param_hint=option)
     from pysirus._data.read import check_column
     from pysirus._runtime.output import DOCUMENT
-    from pysirus.cli._predict import Truth, coverage_of, features_of
+    from pysirus.cli._predict import Truth, coverage_of, features_of, result_of, time_column
     from pysirus.cli._show import model_of
     from pysirus.cli._table import open_table, paths_of
     from pysirus.engine.backends.parquet import known_columns
@@ -263,7 +274,8 @@ def report(
     output = standard_output(output) or output
     check_output(output, "--output", [model, *(paths_of(table) if table is not None else [])], DOCUMENT)
     estimator = load_model(model)
-    shown = {"edit": edit, "with_patterns": with_patterns}
+    found = [result_of(path, "--evidence") for path in evidence or ()]
+    shown = {"edit": edit, "with_patterns": with_patterns, "evidence": found or None}
     options: dict[str, object] = {"coverage": coverage_of(estimator, interval, folds), **shown}
     loaded = model_of(estimator)
     if table is not None:
@@ -277,6 +289,8 @@ def report(
             check_column(rows, label, "label")
             options["labels"] = rows[label].to_pylist()
         options |= truth.shown(loaded, rows)
+        if (name := time_column(rows, loaded, periods)) is not None and (periods or "y" in options):
+            options["time"] = rows[name]
         options |= _asked_of_rows(rows, by, change_to, fixed, row)
     (loaded if interval is None else estimator).report(output, title=title, max_rows=max_rows, **options)
     tell_aside(f"Report written to {output}")

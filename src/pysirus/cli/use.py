@@ -115,11 +115,10 @@ def score(
     """
     from dataclasses import replace
 
-    from pysirus._data.frame import rows_that_count
     from pysirus._text.message import naming
-    from pysirus._use.score import Rows, score_parts, with_later
+    from pysirus._use.score import score_known
     from pysirus.cli._parts import score_files
-    from pysirus.cli._predict import Truth, periods_in, score_groups
+    from pysirus.cli._predict import Truth, score_groups, time_column
     from pysirus.cli._show import model_of
     from pysirus.cli._streams import print_json, print_text
     from pysirus.cli._table import is_files, open_table
@@ -137,15 +136,13 @@ def score(
         return
     with naming(target=truth.target, weights=truth.weights):
         if is_files(table):
-            found = score_files(rules, table, truth)
+            found = score_files(rules, table, truth, periods)
         else:
             text, numbers = truth.kinds(rules)
             opened = open_table(table, rules, text=text, known=known_columns(rules, numbers))
-            rows = truth.read(rules, opened)
-            with rows_that_count(rows.X, rows.y, rows.weights, need_target=True) as taken:
-                found = score_parts(rules, [Rows(*taken)])
-            if (time_column := periods_in(opened, rules, periods)) is not None:
-                found = with_later(rules, found, rows, time_column)
+            name = time_column(opened, rules, periods)
+            times = None if name is None else opened[name]
+            found = score_known(rules, truth.read(rules, opened)._replace(time=times))
     found = replace(found, weighted_by=truth.weighted_by)
     if json:
         print_json(found.to_dict())

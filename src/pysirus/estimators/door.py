@@ -28,7 +28,7 @@ from pysirus._parameters import ParameterError
 from pysirus._runtime.output import PARQUET, streaming
 from pysirus._terms.listing import RuleSet
 from pysirus._text.message import Parameter
-from pysirus._use.score import Rows, Score, score, score_parts, with_later
+from pysirus._use.score import Rows, Score, score, score_parts
 from pysirus.engine.door import Given
 
 if TYPE_CHECKING:
@@ -169,20 +169,21 @@ def in_memory(model: Model, X: Any, y: Any, sample_weight: Any = None) -> tuple[
 
 
 def score_anywhere(model: Model, X: Any, y: Any, sample_weight: Any, time: Any = None) -> Score:
-    """Predictions of rows, wherever they lie, compared with their targets; of tables also out of time."""
+    """Predictions of rows, wherever they lie, compared with their targets, and those out of time."""
     if is_elsewhere(X):
-        if time is not None:
-            raise ParameterError(f"{Parameter('time')} takes rows in memory: read the table first.")
-        found = score_parts(model, (rows for rows, _ in truth_of(model, X, y, sample_weight)))
+        if time is not None and not isinstance(time, str):
+            raise ParameterError(f"{Parameter('time')} must be the name of a column where rows are not in memory.")
+        parts = truth_of(model, X, y, sample_weight, time)
+        found = score_parts(model, (rows._replace(time=times) for rows, times in parts))
         return replace(found, weighted_by=sample_weight)
     X, y, sample_weight, _ = Given(X, y, sample_weight).split()
-    found, frame = score(model, X, y, sample_weight), as_frame(X)
+    frame = as_frame(X)
     if time is None and model.roles is not None and frame is not None and model.roles.time in frame.columns:
         time = model.roles.time
     if isinstance(time, str) and frame is not None:
         check_name(frame.columns, time, "time")
         time = frame[time]
-    return found if time is None else with_later(model, found, Rows(X, y, sample_weight), time)
+    return score(model, X, y, sample_weight, time)
 
 
 # --------------------------------------------------------------------------------------------------------------- dask

@@ -120,8 +120,8 @@ class Actions(Lifecycle):
         y : array, optional
             Their targets, shown next to the predictions.
         **options
-            ``sample_weight``, ``labels``, ``title``, ``data``, ``max_rows``, ``by`` (groups) and ``change`` (what would
-            have changed decisions); see ``pysirus.report.report``.
+            ``sample_weight``, ``labels``, ``title``, ``data``, ``max_rows``, ``by`` (groups), ``change`` (what would
+            have changed decisions), ``evidence`` and ``time``; see ``pysirus.report.report``.
 
         Returns
         -------
@@ -332,7 +332,7 @@ class Actions(Lifecycle):
             A column of X, which need not be a feature, or a value for each row: compares groups of rows.
         time : str or array of shape (n_rows,), optional
             Of a model that was tuned with ``cv="forward"`` the times of the rows, by default its column of times where
-            X has it. The metrics of rows that are later than all training rows are then given too.
+            a table X has it. The metrics of rows that are later than all training rows are then given too.
 
         Returns
         -------

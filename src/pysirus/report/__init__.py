@@ -46,6 +46,8 @@ def report(
     by: Any = None,
     change: Any = None,
     coverage: float | None = None,
+    evidence: Any = None,
+    time: Any = None,
     edit: bool = False,
     with_patterns: bool = False,
 ) -> str:
@@ -81,6 +83,12 @@ def report(
     coverage : float, optional
         Of an estimator that is calibrated: intervals or sets of the rows that hold the target in this share of rows,
         and, with ``y``, how often they do for each rule.
+    evidence : Evidence, dict, or a list of these, optional
+        What ``model.evidence`` returned, or the JSON of it: adds how often each rule returned in half-samples or
+        periods, the stability between them, and errors forward in time.
+    time : str or array, optional
+        Of a model that was tuned with ``cv="forward"`` the times of the rows, by default its column of times where X
+        has it: adds the metrics of rows that are later than all training rows.
     edit : bool, default=False
         Whether the list can be edited in the browser: another length, rules removed, effects fixed, with what it costs,
         and the edited model to save. For squared error, whose weights are fitted again from the sums in the model,
@@ -100,7 +108,7 @@ def report(
     for name, texts in (("title", [title]), ("data", [data]), ("labels", () if labels is None else labels)):
         if (wrong := next((text for text in texts if not is_unicode(text)), None)) is not None:
             raise ParameterError(f"{Parameter(name)} must be valid Unicode, got {wrong!r}.")
-    asked = {"by": by, "change": change, "coverage": coverage}
+    asked = {"by": by, "change": change, "coverage": coverage, "evidence": evidence, "time": time}
     editable = {}
     if with_patterns:
         plain = model._as_model()

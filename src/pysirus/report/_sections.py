@@ -9,28 +9,32 @@ from __future__ import annotations
 import html
 import re
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from pysirus._data.column import DataError
-from pysirus._data.frame import as_frame, rows_that_count
+from pysirus._data.frame import as_frame
+from pysirus._data.read import check_name
 from pysirus._data.table import Table
 from pysirus._families.row_metrics import Metrics
 from pysirus._model.agreement import doubts
-from pysirus._model.held_out import METRICS, Bins, metric_texts
+from pysirus._model.held_out import METRICS, Bins, forward_rows, metric_texts
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
+from pysirus._runtime.sums import times
 from pysirus._terms.allowed import WORDS, side_of
+from pysirus._terms.words import LINE
 from pysirus._text.format import format_date, true_minus
 from pysirus._text.message import Parameter, say
 from pysirus._use.effect import Effect, effect, level_counts, level_groups, spread
+from pysirus._use.evidence import told_of
 from pysirus._use.explain import feature_importance
 from pysirus._use.groups import coverage, group_metrics
 from pysirus._use.intervals import sure_text
 from pysirus._use.nearest_change import nearest_change, read_wish
-from pysirus._use.score import score, training_metrics
+from pysirus._use.score import Rows, score_known
 
 MINUS = re.compile(r"(?<=[:,] )-(?=\d)")  # the hyphens of what rules contribute
 MOST_PAIRED = 40  # rules whose pairs are shown
@@ -119,8 +123,15 @@ def changes_data(model: Model, X: Any, table: Table | None, labels: Sequence[str
 
 def checks_html(data: dict[str, Any]) -> str:
     """Sections of the page without scripts, about the chosen list."""
-    parts = _obeys_html(data.get("obeys")), _coverage_html(data.get("coverage")), _groups_html(data.get("groups"))
-    return "".join([*parts, _changes_html(data.get("changes")), _intervals_html(data.get("intervals"))])
+    writers: dict[str, Callable[[Any], str]] = {
+        "evidence": _evidence_html,
+        "obeys": _obeys_html,
+        "coverage": _coverage_html,
+        "groups": _groups_html,
+        "changes": _changes_html,
+        "intervals": _intervals_html,
+    }
+    return "".join(write(data.get(name)) for name, write in writers.items())
 
 
 def _groups_html(found: dict[str, Any] | None) -> str:
@@ -181,6 +192,28 @@ def _intervals_html(found: dict[str, Any] | None) -> str:
         f"<p>{html.escape(found['head'])}</p>"
         f"{_table(['Rule', 'Rows', 'Covered', ''], found['groups'])}</section>"
     )
+
+
+def evidence_data(model: Model, evidence: Any) -> list[dict[str, Any]]:
+    """What other samples of the rows, or periods, say of the list and of each rule."""
+    every = evidence if isinstance(evidence, (list, tuple)) else [evidence]
+    return [told_of(own, model, LINE)._asdict() for own in every]
+
+
+def _evidence_html(found: list[dict[str, Any]] | None) -> str:
+    sections = []
+    for k, own in enumerate(found or (), start=1):
+        where = "in other samples" if own["how"] == "halves" else "over time"
+        notes = "".join(f'<p class="note">{html.escape(note)}</p>' for note in own["notes"])
+        forward = '<p class="note">Forward in time: each period, predicted by a list of all rows before it.</p>'
+        tables = [f'<div class="wide">{_table(*grid)}</div>' for grid in own["others"]]
+        sections.append(
+            f'<section id="evidence-{k}" aria-labelledby="evidence-{k}-title">'
+            f'<h2 id="evidence-{k}-title">Which rules return {where}?</h2>'
+            f'<p class="note">{html.escape(own["head"])}.</p>'
+            f'<div class="wide">{_table(*own["terms"])}</div>{notes}{forward.join(tables)}</section>'
+        )
+    return "".join(sections)
 
 
 def _table(header: list[str], rows: list[list[str]]) -> str:
@@ -288,13 +321,31 @@ def _effect(model: Model, found: Effect, table: Table | None) -> dict[str, Any]:
     }
 
 
-def quality(model: Model, X: Any, table: Table | None, y: Any, weights: Any = None) -> dict[str, Any]:
+def quality(model: Model, X: Any, table: Table | None, y: Any, weights: Any = None, time: Any = None) -> dict[str, Any]:
     """What is known of the quality of a model."""
     return {
+        "later": _later(model, X, y, weights, time),
         "heldOut": _held_out(model),
         "inSample": None if model.out_of_fold is not None else _in_sample(model, X, table, y, weights),
         "doubts": list(map(say, doubts(model))),
     }
+
+
+def _later(model: Model, X: Any, y: Any, weights: Any, time: Any) -> str | None:
+    """What rows say that are later than the training rows, where times are given or X has the model's column."""
+    frame = as_frame(X) if X is not None and (time is None or isinstance(time, str)) else None
+    if time is None and y is not None and frame is not None and model.roles is not None:
+        time = model.roles.time if model.roles.time in frame.columns else None
+    if time is None:
+        return None
+    if X is None or y is None:
+        raise ParameterError(f"{Parameter('time')} is of rows and their targets, which are needed too.")
+    if isinstance(time, str):
+        names = [] if frame is None else frame.columns
+        check_name(names, time, "time")
+        time = frame[time] if frame is not None else None
+    time = np.asarray(time) if isinstance(time, (list, tuple)) else time
+    return score_known(model, Rows(X, y, weights, time=time)).out_of_time
 
 
 def _metrics(metrics: Metrics) -> list[list[str]]:
@@ -317,6 +368,7 @@ def _held_out(model: Model) -> dict[str, Any] | None:
         "metrics": _metrics(found.metrics),
         "bins": bins,
         "confusion": None if found.confusion is None else short(found.confusion),
+        "forward": forward_rows(found.forward) if found.forward else None,
     }
 
 
@@ -337,11 +389,10 @@ def _in_sample(model: Model, X: Any, table: Table | None, y: Any, weights: Any) 
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # rows without a target have no part in it
-            with rows_that_count(X, y, weights, need_target=True) as (X, y, weights):
-                found, n_rows = score(model, X, y, weights).metrics, len(y)
+            found = score_known(model, Rows(X, y, weights))
     except DataError:  # a class that training did not know, say: shown beside predictions, but not judged
         return None
-    return {"rows": n_rows, "metrics": _metrics(found), "explained": _explained(found)}
+    return {"rows": found.n_rows, "metrics": _metrics(found.metrics), "explained": _explained(found.metrics)}
 
 
 def _explained(metrics: Metrics) -> dict[str, Any] | None:
@@ -350,3 +401,32 @@ def _explained(metrics: Metrics) -> dict[str, Any] | None:
         if name in metrics:
             return {"what": what, "name": METRICS[name], "share": short(metrics[name][0])}
     return None
+
+
+def training_metrics(model: Model) -> Metrics | None:
+    """R² and errors of the training rows, for numbers, by the sums that the model keeps; None where it keeps none.
+
+    With ``z_r`` one where rule r applies, a prediction is ``c + sum_r b_r z_r``, so its squared error over the training
+    rows needs no more than the sums of y, of y squared, of y where a rule holds, and of the rows where two rules hold.
+    """
+    moments = model.moments
+    if moments is None or not model.family.is_least_squares or model.terms:
+        return None
+    rules = list(model.selected)
+    if not model.family.adds_up or len(rules) > moments.n_rules:
+        return None
+    own = moments.take(range(len(rules)))  # of a tuned model they are those of the longest list
+    inside, outside = (np.array([rule.added[side][0] for rule in rules]) for side in (0, 1))
+    start = float(np.asarray(model.intercept)) + float(outside.sum()) - own.centre
+    jumps = inside - outside
+    total, y_sum = float(own.fold_weight.sum()), float(own.y_sum.sum())
+    pairs, rule_y = own.pair_weight.sum(axis=0), own.rule_y_sum.sum(axis=0)[:, 0]
+    squares = float(own.y_square.sum())
+    left = squares - 2 * (start * y_sum + float(times(jumps, rule_y)))
+    left += start * start * total + 2 * start * float(times(jumps, own.term_weight.sum(axis=0)))
+    left += float(times(times(pairs, jumps), jumps))
+    spread = squares - y_sum * y_sum / total  # a product: a power raises an error where it overflows
+    if not spread > 0 or not np.isfinite(left):
+        return None
+    share = max(0.0, left / spread)
+    return {"r2": (1 - share, None), "rmse": (float(np.sqrt(share * spread / total)), None)}

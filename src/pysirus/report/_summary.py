@@ -27,6 +27,7 @@ from pysirus.report._sections import (
     changes_data,
     coverage_data,
     effects,
+    evidence_data,
     groups_data,
     interval_data,
     obeys,
@@ -231,6 +232,11 @@ def _deciding(model: Model) -> dict[str, Any]:
     return {"decides": weights, "cutoff": {"probability": share, "score": score, "how": chosen_by(model.family)}}
 
 
+def _evenly(table: Table) -> Table:
+    """Rows that effects are averaged over."""
+    return table.at(np.linspace(0, table.n_rows - 1, min(table.n_rows, EFFECT_ROWS)).astype(int))
+
+
 def summary(
     model: Any,
     X: Any = None,
@@ -244,6 +250,8 @@ def summary(
     by: Any = None,
     change: Any = None,
     coverage: float | None = None,
+    evidence: Any = None,
+    time: Any = None,
 ) -> dict[str, Any]:
     """All that a report shows, as plain data; see ``pysirus.report.report`` for the parameters."""
     check_integer("max_rows", max_rows, 1)
@@ -252,11 +260,7 @@ def summary(
     table = None if X is None else model.align(X)
     models = _models(model, table)
     longest = RuleSet(model.tuning.rules[: len(models[-1].selected)]) if model.tuning is not None else model.selected
-    some = (
-        None
-        if table is None
-        else table.at(np.linspace(0, table.n_rows - 1, min(table.n_rows, EFFECT_ROWS)).astype(int))
-    )
+    some = None if table is None else _evenly(table)
     tuning, path = model.tuning, None if model.tuning is None else _path(model.tuning)
     reasons = [] if tuning is None else tuning.reasons(len(model.selected), model.family.error_name)
     return {
@@ -270,7 +274,7 @@ def summary(
         "scaleName": model.family.scale if model.family.is_scored else "",
         "outcome": model.family.outcome_text,
         "effectName": model.family.effect_name,
-        **quality(model, X, table, y, sample_weight),
+        **quality(model, X, table, y, sample_weight, time),
         "mean": short(model.mean),
         "aggregation": model.family.aggregation,
         "rootWeight": short(model.family.root_weight),
@@ -289,5 +293,6 @@ def summary(
         "groups": None if by is None else groups_data(model, X, y, sample_weight, by),
         "changes": None if change is None else changes_data(model, X, table, _names(table, labels), change),
         "intervals": sure,
+        "evidence": None if evidence is None else evidence_data(model, evidence),
         "made": _made(model, data),
     }

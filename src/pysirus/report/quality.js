@@ -130,6 +130,11 @@ function metricList(metrics) {
   return metrics.map(([name, value, error]) => el("div", {}, el("dt", {}, name), el("dd", {}, minus(value), ...(error ? [el("small", {}, ` ± ${error}`)] : []))));
 }
 
+function gridTable(header, rows) {
+  const head = el("tr", {}, ...header.map((name) => el("th", { scope: "col" }, name)));
+  return el("table", { class: "checks" }, el("thead", {}, head), el("tbody", {}, ...rows.map((row) => el("tr", {}, ...row.map((cell) => el("td", {}, minus(cell)))))));
+}
+
 /* Metrics of rows that the model has, or may have, seen: behind a warning, and folded away. */
 function prepareInSample() {
   const { rows, metrics } = data.inSample;
@@ -141,17 +146,26 @@ function prepareInSample() {
 }
 
 export function prepareQuality() {
+  if (data.later) {
+    byId("quality-later").hidden = false;
+    byId("quality-later").textContent = minus(`${data.later[0].toUpperCase()}${data.later.slice(1)}.`);
+  }
   if (!data.heldOut && data.sizes[data.chosen].error === null) {
     byId("quality").hidden = byId("unvalidated").hidden = false;
     byId("quality-note").hidden = true;
   }
   if (data.inSample) prepareInSample();
   if (!data.heldOut) return;
-  const { how, nRules, metrics, bins, confusion } = data.heldOut;
+  const { how, nRules, metrics, bins, confusion, forward } = data.heldOut;
   byId("quality").hidden = false;
-  byId("quality-note").textContent = `By ${how}: every row is predicted by a list that was fitted without it. Metrics are of lists like the chosen one`
+  const source = forward ? `${how[0].toUpperCase()}${how.slice(1)}.` : `By ${how}: every row is predicted by a list that was fitted without it.`;
+  byId("quality-note").textContent = `${source} Metrics are of lists like the chosen one`
     + ` (${plural(nRules, "rule")})${metrics.some((f) => f[2]) ? ", with standard errors" : ""}.`;
   byId("quality-metrics").append(...metricList(metrics));
+  if (forward) {
+    byId("quality-forward").hidden = false;
+    byId("quality-forward").append(gridTable(...forward));
+  }
   if (!bins.length) return;
   byId("quality-charts").hidden = false;
   if (bins.length > 1) {
