@@ -76,7 +76,7 @@ def examine(seeds: range) -> Tally:
 
 def main() -> None:
     """Run and report."""
-    parser = argparse.ArgumentParser(prog="python -m tests.damage", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m damage", description=__doc__)
     parser.add_argument("--count", type=int, default=20_000)
     parser.add_argument("--seed", type=int, default=0, help="the first seed")
     parser.add_argument("--jobs", type=int, default=2)

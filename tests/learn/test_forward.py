@@ -11,8 +11,7 @@ import pytest
 
 import pysirus
 from pysirus import DataError, SirusClassifierCV, SirusRegressorCV
-from pysirus._learn.tuning.folds import derive
-from pysirus._learn.tuning.forward import forward_folds, periods_of, read_times
+from pysirus._learn.tuning.splits import derive, forward_folds, periods_of, read_times
 from pysirus._parameters import ParameterError
 from pysirus.report import summary
 

@@ -17,7 +17,8 @@ from pysirus._families.numbers import Gaussian
 from pysirus._forest.forest import Recipe
 from pysirus._learn.fit import LEAST_ROWS, STAGE_SAMPLES, stage_recipe
 from pysirus._learn.grow import bin_rows
-from pysirus._learn.tuning.folds import PER_STAGE, derive
+from pysirus._learn.tuning.folds import PER_STAGE
+from pysirus._learn.tuning.splits import derive
 from pysirus._learn.weighing.base import SHRINKAGE, ByRidge
 from pysirus._parameters import ParameterError
 

@@ -1,6 +1,6 @@
 """Damaged model files are refused at load, with the place of the fault; what is not refused works to the end.
 
-Some hundred of the files that ``python -m tests.damage`` makes by the thousand, and the faults that have a name.
+Some hundred of the files that ``python -m damage`` makes by the thousand, and the faults that have a name.
 """
 
 from __future__ import annotations

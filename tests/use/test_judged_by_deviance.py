@@ -8,11 +8,12 @@ import pytest
 from sklearn import metrics
 
 import pysirus
+from metrics_of import number_metrics
 from pysirus import SirusRegressor, SirusRegressorCV
 from pysirus._data.column import DataError
 from pysirus._families.links import Loss
-from pysirus._families.row_metrics import Predicted, number_metrics
-from pysirus._learn.tuning.folds import draw_folds
+from pysirus._families.row_metrics import Predicted
+from pysirus._learn.tuning.splits import draw_folds
 from pysirus.report import summary
 
 pytestmark = pytest.mark.filterwarnings("ignore")

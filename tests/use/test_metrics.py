@@ -9,10 +9,11 @@ from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_iris
 
 import pysirus
+from metrics_of import class_metrics, number_metrics
 from pysirus import SirusClassifier, SirusClassifierCV, SirusRegressor, SirusRegressorCV
-from pysirus._families.class_metrics import ClassTally, Ladder, class_metrics
+from pysirus._families.class_metrics import ClassTally, Ladder
 from pysirus._families.links import Loss
-from pysirus._families.row_metrics import NumberTally, Predicted, Yardstick, number_metrics
+from pysirus._families.row_metrics import NumberTally, Predicted, Yardstick
 from pysirus._model.held_out import bins_of, format_metrics, metrics_line
 
 pytestmark = pytest.mark.filterwarnings("ignore")

@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from operator import add
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -216,12 +216,6 @@ def _balanced(pairs: Sequence[tuple[float, float]]) -> tuple[float, float]:
     return float(mean.mean()), float(np.sqrt((spread**2).sum())) / len(pairs)
 
 
-def class_metrics(rows: Predicted, chosen: NDArray[Any] | None = None) -> Metrics:
-    """Of probabilities [row, class] and the codes of the true classes; ``chosen`` are those decided for instead."""
-    guess = rows.values.argmax(axis=1) if chosen is None else chosen
-    return ClassTally.of(rows, Yardstick.of([rows]), guess).metrics()
-
-
 @dataclass(frozen=True)
 class Ranks:
     """Distinct scores, rising, and the weight of members and of others that have them."""
@@ -258,7 +252,6 @@ def merged_auc(ranks: Ranks) -> float | None:
 
 
 Basis = Literal["held-out rows", "given rows", "costs"]
-BASES: tuple[Basis, ...] = get_args(Basis)
 LEAST_WEIGHT = 1e-12  # of a class, where its logarithm is taken
 WORDS = {
     "held-out rows": "chosen on held-out rows of cross-validation",

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, Protocol, get_args
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -85,7 +85,6 @@ COX = Loss("cox")  # which is no sum over rows: the core has its likelihood apar
 
 
 Link = Literal["identity", "softmax", "log", "hazard"]
-LINKS: tuple[Link, ...] = get_args(Link)
 
 # How predictions follow from the sums of a list, for programs in other languages: the sum is the prediction, or its
 # exponential is; the sums are probabilities of classes, or scores whose softmax they are, and the largest decides; one

@@ -233,12 +233,6 @@ class NumberTally(Tally):
         return [mean_loss(sums[:2], sums[2 + 3 * k : 5 + 3 * k]) for k in range(n_losses)]
 
 
-def number_metrics(folds: Sequence[Predicted], loss: Loss | None = None) -> Metrics:
-    """Of numbers by R²; of counts and amounts, whose loss is given, by its deviance."""
-    like = Yardstick.of(folds)
-    return reduce(add, [NumberTally.of(fold, loss, like) for fold in folds]).metrics()
-
-
 def _shares(explained: str, unexplained: str, own: tuple[float, float], constant: float, others: Metrics) -> Metrics:
     """Metrics between the share of the constant's loss that is explained and the share that is not."""
     if not constant > 0:

@@ -66,7 +66,7 @@ def tune(
 
     Forward in time: [bold]pysirus tune credit.csv --target paid --cv forward --time month[/bold]
     """
-    from pysirus._learn.tuning.forward import check_forward
+    from pysirus._learn.tuning.splits import check_forward
     from pysirus.cli._table import Roles
 
     table = queried(table, sql)

@@ -34,8 +34,8 @@ from pysirus._families.responses import Response
 from pysirus._families.target import IN_MEMORY
 from pysirus._learn.grow import Settings, bin_rows
 from pysirus._learn.training import Training
-from pysirus._learn.tuning.folds import Repeated, TuningPlan, draw_folds, fit_folds
-from pysirus._learn.tuning.forward import FORWARD, Periods, forward_folds, read_times
+from pysirus._learn.tuning.folds import Repeated, TuningPlan, fit_folds
+from pysirus._learn.tuning.splits import FORWARD, Periods, draw_folds, forward_folds, read_times
 from pysirus._model.facts import ColumnRoles
 from pysirus._parameters import ParameterError
 from pysirus._runtime.console import warn_user

@@ -17,8 +17,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._families.responses import IntegerRows, Response
-from pysirus._learn.tuning.folds import StratifiedFolds, check_enough, check_known, derive, fold_of_groups
-from pysirus._learn.tuning.forward import FORWARD, Periods, forward_folds, learns_from, read_times
+from pysirus._learn.tuning.splits import (
+    FORWARD,
+    Periods,
+    StratifiedFolds,
+    check_enough,
+    check_known,
+    derive,
+    fold_of_groups,
+    forward_folds,
+    learns_from,
+    read_times,
+)
 from pysirus._parameters import ParameterError, check_integer
 from pysirus._runtime.sums import Scale
 from pysirus._text.message import Parameter

@@ -27,11 +27,11 @@ from pysirus._learn.tuning.folds import (
     HeldOutLosses,
     Repeated,
     TuningPlan,
-    derive,
     fold_result,
     judge_fold,
     learn_fold,
 )
+from pysirus._learn.tuning.splits import derive
 from pysirus._learn.weighing.base import Weighing
 from pysirus._parameters import ParameterError
 from pysirus._runtime.console import show_rows

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 
 from pysirus._data.table import recode_table
 from pysirus._learn.grow import bin_rows
-from pysirus._learn.resample import continuous_columns, fit_samples
-from pysirus._learn.tuning.folds import draw_folds
+from pysirus._learn.tuning.folds import continuous_columns, fit_samples
+from pysirus._learn.tuning.splits import draw_folds
 from pysirus._model.agreement import check_document
 from pysirus._model.file import ModelFileError, model_from_json, model_to_json
 from pysirus._model.kinds import Damage

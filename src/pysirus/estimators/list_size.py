@@ -20,9 +20,9 @@ from pysirus._data.table import Table, recode_table
 from pysirus._families.responses import Response
 from pysirus._learn.fit import LEAST_ROWS, FitPlan, Fitted, fit, learn_sample, stage_trees
 from pysirus._learn.grow import Limits, Settings, bin_rows
-from pysirus._learn.tuning.folds import PER_STAGE, TuningPlan, draw_folds
-from pysirus._learn.tuning.forward import FORWARD, Periods, check_forward
+from pysirus._learn.tuning.folds import PER_STAGE, TuningPlan
 from pysirus._learn.tuning.held_out import FoldPrediction, evaluate
+from pysirus._learn.tuning.splits import FORWARD, Periods, check_forward, draw_folds
 from pysirus._learn.tuning.tune import MOST_REPEATS, tune
 from pysirus._learn.weighing import weighing_of
 from pysirus._model.facts import ColumnRoles

@@ -22,7 +22,6 @@ import numpy as np
 from pysirus._data.recipe import DATES, Derived
 from pysirus._data.written import DAY, offset_minutes
 from pysirus._model.model import Model
-from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.rule import Condition
 from pysirus._text.message import SafeTextError
 
@@ -74,11 +73,6 @@ def resolve(condition: Condition, model: Model) -> Test:
     if unseen:
         return Test(*names, "not in" if others else "known", missing, levels=others)
     return Test(*names, "in" if wanted else "never", missing, levels=wanted)
-
-
-def tests_of(rule: FittedTerm, model: Model) -> list[Test]:
-    """The tests of a rule; all must pass."""
-    return [resolve(condition, model) for condition in rule.conditions]
 
 
 def check_derived(model: Model, format: str, *, dates: bool = False) -> None:

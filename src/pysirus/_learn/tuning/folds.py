@@ -1,8 +1,12 @@
-"""Rows in, folds out, what each fold learned, and what its held-out rows say of it, on as many threads as asked for."""
+"""Folds or resamples of rows in, what is learned from each out, on as many threads as asked for.
+
+Of a fold also what its held-out rows say. Columns of resamples keep the kind that they have in the whole table: a
+number with eleven values there has cuts at quantiles in every half of it, so that rules compare.
+"""
 
 from __future__ import annotations
 
-import numbers
+import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, as_completed
@@ -12,13 +16,9 @@ from operator import add
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
-from sklearn.model_selection import GroupKFold, PredefinedSplit
-from sklearn.utils.validation import column_or_1d
 
 from pysirus import _core
-from pysirus._bins.cuts import Grids
-from pysirus._data.column import DataError, is_missing
+from pysirus._bins.cuts import Cuts, Grids
 from pysirus._data.table import Feature, Table, recode_table
 from pysirus._families.responses import Response
 from pysirus._forest.forest import Paths, Recipe
@@ -26,144 +26,17 @@ from pysirus._learn.constraints import with_required
 from pysirus._learn.fit import LEAST_ROWS, StageLimits, add_stages, stage_trees
 from pysirus._learn.grow import NO_PATHS, Limits, Settings, bin_rows, has_splits, select_rules
 from pysirus._learn.training import Training
-from pysirus._learn.tuning.forward import Periods
 from pysirus._learn.tuning.held_out import FoldList, FoldTerms, GrowingList, HeldOutRows, Use
+from pysirus._learn.tuning.splits import FOREST, Periods, Rows, Split, derive
 from pysirus._learn.weighing.base import Weighing
+from pysirus._model.model import Model
 from pysirus._model.tuning import IDEAL, Ideal
-from pysirus._parameters import ParameterError, check_integer
 from pysirus._runtime.console import cancellable_pool, show_folds
 from pysirus._terms.fitted import FittedTerm
-from pysirus._text.message import GROUPS, Parameter, setting
 from pysirus._weights.moments import values_in
 from pysirus._weights.weighted import WeightedPrefixes, with_outputs
 
-Rows = NDArray[np.intp]
-Split = tuple[Rows, Rows]  # training, held out
-
-
-def derive(seed: int, *path: int) -> int:
-    """A seed of its own for each repetition and fold."""
-    return int(np.random.SeedSequence([seed, *path]).generate_state(1, np.uint64)[0])
-
-
-@dataclass(frozen=True)
-class StratifiedFolds:
-    """Rows dealt into folds like cards, those of each stratum by a permutation of their own.
-
-    The fold of a row depends on its stratum, its rank there, the size of each stratum and the seed, so whoever holds
-    some of the rows can deal them. Folds differ by one row at most, all strata together and each for itself.
-    """
-
-    n_folds: int
-    seed: int
-    sizes: tuple[int, ...]  # rows of each stratum
-
-    def of_rows(self, response: Response, ranks: Sequence[int] | None = None) -> NDArray[np.uint32]:
-        """The folds that hold out some rows; ``ranks`` counts those of each stratum that come before them."""
-        before = [0] * len(self.sizes) if ranks is None else ranks
-        return _core.deal(response.n_rows, response.strata, self.sizes, before, self.seed, self.n_folds)
-
-    @property
-    def fold_sizes(self) -> list[int]:
-        """How many rows each fold holds out."""
-        each, rest = divmod(sum(self.sizes), self.n_folds)
-        return [each + (fold < rest) for fold in range(self.n_folds)]
-
-
-def draw_folds(
-    cv: Any, n_repeats: int, *, response: Response, groups: Any, kept: NDArray[np.bool_], seed: int
-) -> Iterator[list[Split]]:
-    """The folds of one repetition after the other, among the rows of positive weight (``kept`` of those given)."""
-    groups = None if groups is None else check_groups(groups, len(kept))[kept]
-    given = _given_folds(cv, kept)
-    return (_splits(cv, given, response, groups, derive(seed, repeat)) for repeat in range(n_repeats))
-
-
-def too_few(n_folds: int, what: str, found: int) -> str:
-    """What is said of more folds than there are rows or groups."""
-    return (
-        f"{setting('cv', n_folds)}: so many folds need as many {what}, found {found}. Use a smaller {Parameter('cv')}."
-    )
-
-
-def fold_of_groups(groups: NDArray[Any], n_folds: int, seed: int) -> NDArray[np.unsignedinteger[Any]]:
-    """The fold in which each row is held out with its group: the folds of ``GroupKFold``, which shuffles the groups."""
-    n_groups = len(np.unique(groups))
-    if n_groups < n_folds:
-        raise ParameterError(too_few(n_folds, "groups", n_groups))
-    folds = np.empty(len(groups), dtype=np.min_scalar_type(n_folds - 1))
-    drawn = GroupKFold(n_folds, shuffle=True, random_state=seed % 2**32)
-    for fold, (_, held_out) in enumerate(drawn.split(groups, groups=groups)):
-        folds[held_out] = fold
-    return folds
-
-
-def _given_folds(cv: Any, kept: NDArray[np.bool_]) -> list[Split] | None:
-    """Folds that the user lists, by rows of the table as given; of those the rows of positive weight, as numbered.
-
-    None where folds are drawn among the rows of positive weight.
-    """
-    if isinstance(cv, PredefinedSplit):
-        listed: Any = cv.split()
-    elif isinstance(cv, numbers.Integral) or (hasattr(cv, "split") and not isinstance(cv, str)):
-        return None
-    elif isinstance(cv, str) or not isinstance(cv, Iterable):
-        raise ParameterError(
-            f"{Parameter('cv')} must be a number of folds, a splitter, a list of folds or 'forward', got {cv!r}."
-        )
-    else:
-        listed = cv
-    number = np.cumsum(kept) - 1
-    every = np.arange(len(kept))
-    return [
-        (number[train[kept[train]]], number[test[kept[test]]])
-        for train, test in ((every[train], every[test]) for train, test in listed)
-    ]
-
-
-def _splits(cv: Any, given: list[Split] | None, response: Response, groups: Any, seed: int) -> list[Split]:
-    """Training and held-out rows of each fold of a repetition."""
-    n_rows = response.n_rows
-    if given is not None:
-        splits: Iterable[Any] = given
-    elif isinstance(cv, numbers.Integral):
-        check_integer("cv", cv, 2)
-        folds: NDArray[np.unsignedinteger[Any]]
-        if groups is None:
-            check_enough(int(cv), n_rows)
-            folds = StratifiedFolds(int(cv), seed, response.stratum_sizes).of_rows(response)
-        else:
-            folds = fold_of_groups(groups, int(cv), seed)
-        splits = ((np.flatnonzero(folds != fold), np.flatnonzero(folds == fold)) for fold in range(int(cv)))
-    else:
-        y = response.row_values if response.strata is None else response.strata
-        splits = cv.split(np.empty((n_rows, 1)), y, groups)
-    result = [(np.arange(n_rows)[train], np.arange(n_rows)[test]) for train, test in splits]
-    if len(result) < 2:
-        raise ParameterError(f"{Parameter('cv')} must give at least 2 folds to measure stability, got {len(result)}.")
-    return result
-
-
-def check_groups(groups: Any, n_rows: int) -> NDArray[Any]:
-    """The groups of rows, one each."""
-    found: NDArray[Any] = np.asarray(column_or_1d(groups))
-    if len(found) != n_rows:
-        raise DataError(f"{GROUPS} has {len(found)} entries, the table has {n_rows} rows: one group per row.")
-    check_known(found)
-    return found
-
-
-def check_known(groups: NDArray[Any]) -> None:
-    """Reject groups that are missing."""
-    if any(is_missing(group) for group in (groups.tolist() if groups.dtype.kind in "Of" else ())):
-        raise DataError(f"{GROUPS} holds missing values. Fill them, for example with a group of their own.")
-
-
-def check_enough(n_folds: int, n_rows: int) -> None:
-    """Reject more folds than rows."""
-    if n_rows < n_folds:
-        raise DataError(too_few(n_folds, "rows", n_rows))
-
+Learn = Callable[[Table, Response, Settings], Model]  # some rows and how to learn from them in, their model out
 
 # Every stage adds this many rules, so one sequence of forests in a fold gives its whole path. (A common p0 for all
 # stages needs a sequence for every p0, and was not better on six of eight datasets: docs/stages-study.md.)
@@ -410,3 +283,44 @@ def _results(futures: Sequence[Future[FoldResult]], progress: Callable[[], None]
         future.result()
         progress()
     return [future.result() for future in futures]
+
+
+# ------------------------------------------------------------------------------------------------------------ resamples
+
+
+def continuous_columns(cuts: Sequence[Cuts]) -> frozenset[str]:
+    """The names of columns with cuts at quantiles."""
+    return frozenset(own.column.name for own in cuts if any(kind == "quantile" for kind, _ in own.identities))
+
+
+def fit_samples(
+    table: Table, response: Response, samples: Sequence[Rows], settings: Settings, learn: Learn
+) -> list[Model]:
+    """The model of each sample, as many at a time as there are threads; an interrupt stops the forests at once.
+
+    What a fit of some of the rows would warn of is said of the model itself, or of no interest.
+    """
+    stop = _core.StopFlag()
+
+    def one(number: int) -> Model:
+        seed = derive(settings.seed, FOREST, number)
+        own = replace(settings, seed=seed, n_threads=1, verbose=0, stop=stop)
+        rows = samples[number]
+        return bare(learn(table.take(rows), response.take(rows), own))
+
+    with (
+        warnings.catch_warnings(),
+        cancellable_pool(settings.n_threads, stop.set) as pool,
+        show_folds(settings.verbose, "resampling", "samples") as progress,
+    ):
+        warnings.simplefilter("ignore")
+        futures = [pool.submit(one, number) for number in range(len(samples))]
+        for future in as_completed(futures):
+            future.result()
+            progress(len(futures))
+        return [future.result() for future in futures]
+
+
+def bare(model: Model) -> Model:
+    """The model without what its weights came from."""
+    return replace(model, moments=None, likelihood=None, tuning=None)

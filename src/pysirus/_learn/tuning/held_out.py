@@ -5,7 +5,7 @@ Rows are judged where they lie: a question takes the lists to them, and brings b
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import combinations
@@ -24,7 +24,7 @@ from pysirus._families.responses import Response
 from pysirus._families.row_metrics import Metrics, Predicted, Tally, Yardstick, blocks_of
 from pysirus._families.target import GainTally
 from pysirus._learn.training import RowQuery
-from pysirus._learn.tuning.forward import Periods
+from pysirus._learn.tuning.splits import Periods
 from pysirus._learn.weighing.base import PooledError, Weighing
 from pysirus._model.held_out import MOST_BINS, Bins, Forward, HeldOut, bins_of_sums
 from pysirus._model.tuning import Ideal, TuningPath
@@ -237,9 +237,6 @@ def _average(pairs: Sequence[tuple[float, float | None]]) -> tuple[float, float 
     """The mean over repetitions; they have the same rows, so the standard error does not fall with their number."""
     errors = [error for _, error in pairs if error is not None]
     return float(np.mean([value for value, _ in pairs])), float(np.mean(errors)) if errors else None
-
-
-Predict = Callable[[float | None], list[list[FoldPrediction]]]  # of lists of a p0, or of those that were chosen
 
 
 # ------------------------------------------------------------------------------------------------------------- the path
