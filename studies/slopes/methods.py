@@ -100,5 +100,5 @@ METHODS = {
     "auto": Method('tuned, slopes="auto"', "pysirus", _tuned("auto"), True, 2, False),
     "linear": Method("linear model with ridge", "scikit-learn", _linear),
     "forest": Method("random forest", "scikit-learn", _forest, False, 2),
-    "ebm": Method("EBM", "interpret-core", _shapes, False, 2),
+    "ebm": Method("EBM", "interpret-core", _shapes),
 }

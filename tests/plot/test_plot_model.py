@@ -128,7 +128,7 @@ def test_effect_draws_the_steps(model):
     stairs = ax.patches[0]
     assert np.allclose(stairs.get_data().values, effect(model.model_, "temp").values)
     heat = plot.effect(model, ("temp", "ibh"))
-    drawn = heat.images[0].get_array()
+    drawn = heat.collections[0].get_array()
     assert np.allclose(drawn.T, effect(model.model_, ("temp", "ibh")).values)
 
 

@@ -9,6 +9,7 @@ from hand_made import HAND_SLOPED, RANGES, SLOPED, by_hand, slope_of
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.slope import FittedSlope
 from pysirus._use.effect import effect
+from pysirus.plot import effect as draw_effect
 from pysirus.plot import waterfall
 
 ROWS = SLOPED[np.isfinite(SLOPED.fillna(0.0)).all(axis=1)].reset_index(drop=True)
@@ -94,6 +95,19 @@ def test_a_waterfall_has_a_bar_for_a_slope(model):
     pytest.importorskip("matplotlib").use("Agg")
     ax = waterfall(model, ROWS[:1])
     assert any("slope of x" in label.get_text() for label in ax.get_yticklabels())
+
+
+def test_a_heat_map_has_the_prediction_in_the_middle_of_each_cell_along_a_slope(model):
+    pytest.importorskip("matplotlib").use("Agg")
+    ax = draw_effect(model, ("x", "z"), ROWS)
+    (mesh,) = ax.collections
+    cells, (xs, ys) = mesh.get_array(), (mesh.get_coordinates()[0, :, 0], mesh.get_coordinates()[:, 0, 1])
+    assert cells.shape == (len(ys) - 1, len(xs) - 1) and cells.size > 144
+    assert [label.get_text() for label in ax.get_xticklabels()][-1] == "missing"
+    for i, j in ((2, 5), (8, 3)):
+        rows = ROWS.assign(x=(xs[i] + xs[i + 1]) / 2, z=(ys[j] + ys[j + 1]) / 2)
+        told = np.asarray(model.raw_predict(rows)).mean(axis=0)
+        np.testing.assert_allclose(cells[j, i], told if told.ndim == 0 else told[-1], rtol=1e-9)
 
 
 def test_slopes_stay_slopes():

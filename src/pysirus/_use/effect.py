@@ -44,7 +44,8 @@ from pysirus._terms.rule import Condition
 from pysirus._terms.term import LinearTerm
 from pysirus._terms.words import has_own_order, reading_order
 
-FINE = 41  # places in the range of a slope at which a bent line is drawn
+FINE = 40  # steps in the range of a slope in which a bent line is drawn
+CELLS = 12  # the same of a heat map
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ class Axis:
     column: Column  # one value in each step
     has_missing: bool
     in_order: bool = True  # whether the steps have an order of their own, as numbers do
+    has_slope: bool = False  # whether the model rises or falls within the steps
 
     @property
     def is_numeric(self) -> bool:
@@ -106,8 +108,8 @@ def find_feature(model: Model, feature: str | int) -> int:
     raise ParameterError(f"feature must be the name or the number of a column, got {feature!r}. Columns are {known}.")
 
 
-def axis_of(model: Model, feature: str | int, *, fine: bool = False) -> Axis:
-    """The steps in which the model does not change along a feature, or changes evenly; slopes in ``fine`` steps."""
+def axis_of(model: Model, feature: str | int, n_steps: int = 1) -> Axis:
+    """The steps in which the model does not change along a feature, or changes evenly; a slope in ``n_steps``."""
     index = find_feature(model, feature)
     known, conditions = model.features[index], _conditions_on(model, index)
     slopes = _slopes_on(model, index)
@@ -115,9 +117,8 @@ def axis_of(model: Model, feature: str | int, *, fine: bool = False) -> Axis:
     tail = ("missing",) if has_missing else ()
     if known.kind == "numeric":
         steps = {step for term in (*model.rules, *model.terms) for step in term.steps_on(index)}
-        if fine:
-            ranges = [sorted(slope.steps_on(index)) for slope in slopes]
-            steps |= {float(step) for own in ranges for step in np.linspace(own[0], own[-1], FINE)}
+        ranges = [sorted(slope.steps_on(index)) for slope in slopes]
+        steps |= {float(step) for own in ranges for step in np.linspace(own[0], own[-1], n_steps + 1)}
         edges = tuple(sorted(steps))
         middles = [(a / 2 + b / 2, a, b) for a, b in pairwise(edges)]
         between = [middle if a <= middle < b else a for middle, a, b in middles]  # neighbours have none between them
@@ -125,7 +126,7 @@ def axis_of(model: Model, feature: str | int, *, fine: bool = False) -> Axis:
         inside = [*below, *between, edges[-1] + 1] if edges else [0.0]
         values = np.array([*inside, *([np.nan] if has_missing else [])])
         column = Column(known.name, "numeric", values, is_date=known.is_date)
-        return Axis(known.name, index, edges, tail, column, has_missing)
+        return Axis(known.name, index, edges, tail, column, has_missing, has_slope=bool(slopes))
     in_order = known.kind == "ordered" or has_own_order(known.levels)
     levels = list(reading_order(known.levels)) if in_order else _by_rules(known.levels, conditions)
     position = {level: i for i, level in enumerate(known.levels)}
@@ -231,7 +232,8 @@ def effect(
     if len(wanted) not in (1, 2):
         raise ParameterError(f"An effect takes one or two features, got {len(wanted)}.")
     told = X is not None and model.family.is_scored and with_predictions  # predictions bend where scores are straight
-    axes = tuple(axis_of(model, feature, fine=told and len(wanted) == 1) for feature in wanted)
+    n_steps = CELLS if len(wanted) == 2 else FINE if told else 1
+    axes = tuple(axis_of(model, feature, n_steps) for feature in wanted)
     if len({axis.index for axis in axes}) < len(axes):
         raise ParameterError(f"The two features of an effect must differ, got {axes[0].feature!r} twice.")
     if not model.family.adds_up:

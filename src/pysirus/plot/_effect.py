@@ -25,7 +25,7 @@ MOST_DOTTED = 40  # thresholds that are marked one by one
 def effect(
     model: Any, feature: str | int | Sequence[str | int], X: Any = None, ax: Any = None, class_: Any = None
 ) -> Any:
-    """Draw the average prediction as a feature varies: the exact step function, or for two features a heat map.
+    """Draw the average prediction as a feature varies: the exact steps and lines, or for two features a heat map.
 
     Categories that have an order of their own are drawn in it. If there are more than twelve, those that no rule
     distinguishes share a row.
@@ -161,18 +161,36 @@ def _step_names(axis: Axis) -> list[str]:
     return [*map(true_minus, (f"< {ends[0]}", *between, f"≥ {ends[-1]}")), *axis.labels]
 
 
+def _cells(axis: Axis) -> tuple[list[int], list[float], list[tuple[float, str]]]:
+    """The steps that are cells of a heat map, their borders, and the names below with their places.
+
+    Along a slope a cell is as wide as its step; elsewhere all are of one width.
+    """
+    names, edges = _step_names(axis), axis.edges
+    if not axis.has_slope:
+        return list(range(len(names))), [k - 0.5 for k in range(len(names) + 1)], list(enumerate(names))
+    ticks = pyplot().MaxNLocator(5, steps=[1, 2, 5, 10]).tick_values(edges[0], edges[-1])
+    places = [(tick, true_minus(format_threshold(tick))) for tick in ticks if edges[0] <= tick <= edges[-1]]
+    inside = list(range(1, len(edges)))  # beyond its range a slope stays as it is
+    if not axis.has_missing:
+        return inside, [*edges], places
+    end = edges[-1] + 0.12 * (edges[-1] - edges[0])
+    return [*inside, len(edges) + 1], [*edges, end], [*places, ((edges[-1] + end) / 2, names[-1])]
+
+
 def _heat_map(ax: Any, found: Effect, values: Any, what: str) -> Any:
-    first, second = found.axes
-    image = ax.imshow(values.T, origin="lower", aspect="auto", cmap="viridis")
-    for axis, set_ticks in ((first, ax.set_xticks), (second, ax.set_yticks)):
-        names = _step_names(axis)
-        turned = {"rotation": 35, "ha": "right"} if axis is first and len(names) > 3 else {}
-        set_ticks(range(len(names)), names, **turned)
+    (x_steps, x_borders, x_names), (y_steps, y_borders, y_names) = map(_cells, found.axes)
+    values = values[np.ix_(x_steps, y_steps)]
+    image = ax.pcolormesh(x_borders, y_borders, values.T, cmap="viridis")
+    for axis, names, set_ticks in zip(found.axes, (x_names, y_names), (ax.set_xticks, ax.set_yticks)):
+        turned = axis is found.axes[0] and not axis.has_slope and len(names) > 3
+        set_ticks(*zip(*names), **({"rotation": 35, "ha": "right"} if turned else {}))
     middle = float(values.min() + values.max()) / 2
-    if values.size <= 64:
+    if values.size <= 64 and not any(axis.has_slope for axis in found.axes):
         for (i, j), value in np.ndenumerate(values):
             colour = "white" if value < middle else "black"
             ax.text(i, j, true_minus(f"{value:.3g}"), ha="center", va="center", color=colour, fontsize=8)
+    first, second = found.axes
     ax.set_xlabel(plain(first.feature))
     ax.set_ylabel(plain(second.feature))
     ax.tick_params(length=0)

@@ -139,7 +139,8 @@ def _sides(rule: FittedTerm, model: Model, k: int, start: float) -> list[float]:
 def _draw_means(whole: Any, ax: Any, model: Model, shown: list[FittedTerm], k: int) -> None:
     """A dot inside, a ring outside, a line between them; the mean as a vertical line, from which corrections start."""
     mean = _output(model.mean, k)
-    residual = [rule.stage > 1 and rule.observed is None for rule in shown]
+    scored = model.family.is_scored
+    residual = [rule.stage > 1 and rule.observed is None and not (scored and rule.line_values) for rule in shown]
     starts = [mean if own else 0.0 for own in residual]
     sides = [_sides(rule, model, k, start) for rule, start in zip(shown, starts)]
     inside, outside = ([pair[i] for pair in sides] for i in (0, 1))
@@ -154,10 +155,11 @@ def _draw_means(whole: Any, ax: Any, model: Model, shown: list[FittedTerm], k: i
     ax.scatter(inside, places, s=42, color=INSIDE, zorder=3, label="inside")
     what = model.family.output_of(k)
     dotted = "dotted: mean, and no correction" if any(residual) else "dotted: mean"
-    legend = "● where the rule applies, ○ where not"
+    legend = f"{what}  (● where the rule applies, ○ where not, {dotted})"
     if any(rule.line_values for rule in shown):
-        legend = "● rule applies, or upper end of a slope; ○ not, or lower end"
-    whole.set_xlabel(plain(f"{what}  ({legend}, {dotted})"), labelpad=22, loc="left")
+        ends = "● where the rule applies, or the upper end of a slope; ○ where not, or the lower end"
+        legend = f"{what}  ({dotted})\n{ends}"
+    whole.set_xlabel(plain(legend), labelpad=22, loc="left")
     ax.margins(x=0.08)
     ax.tick_params(axis="y", left=False, labelleft=False)
     bare(ax, "bottom")

@@ -139,7 +139,7 @@ function sidesAxis(domain) {
   const round = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100].map(Math.log).filter((v) => v >= domain[0] && v <= domain[1]);
   const ticks = factors && round.length > 2 && round.length < 7 ? round : d3.ticks(...domain, 4);
   const name = factors ? (v) => `×${+Math.exp(v).toPrecision(2)}` : data.classes && !scored ? (v) => `${Math.round(100 * v)}%` : tick;
-  return el("li", { class: "rule axis" }, el("p", {}, "● where the rule applies, ○ where not: ", el("b", {}, sidesName())), drawSidesAxis(domain, ticks, name));
+  return el("li", { class: "rule axis" }, el("p", {}, `${data.rules.some((rule) => rule.line) ? "● where the rule applies, or the upper end of a slope; ○ where not, or the lower end" : "● where the rule applies, ○ where not"}: `, el("b", {}, sidesName())), drawSidesAxis(domain, ticks, name));
 }
 
 /* What a rule adds to the score of the class that stands for it, where it holds and elsewhere. */
