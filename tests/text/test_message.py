@@ -35,6 +35,7 @@ from pysirus.cli._streams import as_typed
         (f"Use {Learner('SirusClassifier')}.", "Use SirusClassifier.", "Use --task classification."),
         (f"Leave it out{InCommand('drop', 'a,b')}.", "Leave it out.", "Leave it out (--drop a,b)."),
         (f"Or try {setting('prepare', True)}.", "Or try prepare=True.", "Or try leaving --strict out."),
+        (f"{setting('slopes', True)} needs stages.", "slopes=True needs stages.", "--slopes yes needs stages."),
         ("No term.", "No term.", "No term."),
     ],
 )  # fmt: skip

@@ -54,7 +54,7 @@ OPTIONS |= {
     "directions": "--up/--down",
     "category_step": "--category-step",
 }
-SETTINGS = {("prepare", "True"): "leaving --strict out"}
+SETTINGS = {("prepare", "True"): "leaving --strict out", ("slopes", "True"): "--slopes yes"}
 LEARNERS = {"SirusRegressor": "--task regression", "SirusClassifier": "--task classification"}
 QUOTES = "'\""
 
