@@ -226,6 +226,7 @@ measured on one machine on one day. Compare the ratios, because the times depend
 ## Against other libraries
 
 The number in brackets is the time relative to scikit-learn's forest of 500 trees on the same data.
+Housing is the Boston table, of which [one column should not be used](paper.md#housing).
 
 {rivals}
 

@@ -5,6 +5,8 @@ values left missing, and with medians of the training rows in their place. Estim
 same. One random pattern of missing values says little, because the two differ by several points between patterns. So
 the difference is taken within each pattern and printed with its standard error. Values are missing completely at
 random or, with ``--informative``, at random among the values above the median of their column.
+
+Housing is the Boston table, of which one column should not be used: it is here to compare methods, for nothing else.
 """
 
 import argparse

@@ -12,7 +12,7 @@ from paper import figures
 from paper.cells import Job, Store, jobs, run
 from paper.compare import Sampled
 from paper.methods import METHODS
-from paper.page import RESULT_PAGES, Lists, Run, make_page, readme, results_on, write_results
+from paper.page import RESULT_PAGES, STAGES, Lists, Run, make_page, readme, results_on, stages, write_results
 from paper.problems import unavailable
 from paper.published import DATASETS
 from paper.tables import make_tables, to_csv
@@ -81,6 +81,8 @@ def _write(arguments: argparse.Namespace, wanted: list[Job], store: Store, absen
     if not arguments.quick and not absent:
         for page in RESULT_PAGES:
             write_results(ROOT / page, results_on(page, readme(tables, Sampled(sampled, datasets))))
+        seconds = {(job.dataset, job.method): store.seconds([job]) for job in wanted if job.dataset and not job.kind}
+        write_results(ROOT / STAGES, stages(cells, seconds, datasets), wrap=False)
     print(f"\n{arguments.docs / 'paper.md'} is written, with {folder}.")
 
 

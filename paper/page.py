@@ -10,15 +10,17 @@ from importlib.metadata import version
 from pathlib import Path
 
 import numpy as np
-from studies.results import RESULTS, say
+from studies.results import RESULTS, markdown, say
 
 from paper import published, theorem
 from paper.compare import OWN, Sampled, means_of, section
 from paper.methods import N_REPETITIONS
 from paper.tables import Results, Table, conclusion, make_tables, rivals
+from pysirus._model.tuning import IDEAL
 from pysirus._runtime.output import write_text
 
 RESULT_PAGES = ("README.md", "docs/index.md", "paper/paper.md")
+STAGES = "docs/stages.md"
 README_START, README_END = "<!-- results of make paper -->", "<!-- end of results -->"
 TEN_TIMES = ("sirus", "sirus-stages")
 NOTES = Path(__file__).with_name("notes.md")
@@ -139,6 +141,23 @@ def readme(tables: Sequence[Table], sampled: Sampled) -> str:
     )
 
 
+def stages(cells: Results, seconds: Mapping[tuple[str, str], float], datasets: Sequence[str]) -> str:
+    """The table of the page on stages: rules per fold, error, stability and distance to the ideal point."""
+    head = ["", "one stage", "distance", "stages", "distance", "time, relative to one stage", "RuleFit in the paper"]
+    rows = []
+    for name in datasets:
+        both = [cells[name, method][0] for method in TEN_TIMES]
+        texts = [f"{own['size']:.1f}, {own['error']:.3f}, {own['stability']:.3f}" for own in both]
+        away = [float(np.hypot(own["error"], own["stability"] - IDEAL.stability)) for own in both]
+        shown = [f"**{d:.3f}**" if d < max(away) else f"{d:.3f}" for d in away]
+        place = published.DATASETS.index(name)
+        every = (published.SIZE, published.ERROR, published.STABILITY)
+        theirs = "{}, {:.2f}, {:.2f}".format(*(own["rulefit"][place] for own in every))
+        ratio = f"{seconds[name, TEN_TIMES[1]] / seconds[name, TEN_TIMES[0]]:.1f}"
+        rows.append([name.capitalize(), texts[0], shown[0], texts[1], shown[1], ratio, theirs])
+    return f"{markdown(head, rows)}\n\n{say(RESULTS)}"
+
+
 def results_on(page: str, text: str) -> str:
     """The results as they stand on a page of the repository: links from its folder, and none in the article."""
     if page.startswith("paper/"):
@@ -146,12 +165,12 @@ def results_on(page: str, text: str) -> str:
     return text.replace("](docs/", "](") if page.startswith("docs/") else text
 
 
-def write_results(path: Path, text: str) -> None:
+def write_results(path: Path, text: str, *, wrap: bool = True) -> None:
     """Put the results between their marks."""
     page = path.read_text(encoding="utf-8")
     head, _, rest = page.partition(README_START)
     _, end, tail = rest.partition(README_END)
     if not end:
         raise SystemExit(f"{path} has no place for results: {README_START} ... {README_END}")
-    wrapped = textwrap.fill(text, 128, break_on_hyphens=False, break_long_words=False)
+    wrapped = textwrap.fill(text, 128, break_on_hyphens=False, break_long_words=False) if wrap else text
     write_text(path, f"{head}{README_START}\n{wrapped}\n{README_END}{tail}")

@@ -45,9 +45,9 @@ def _r(name: str, target: str) -> tuple[pd.DataFrame, Any]:
 
 
 TABLES: dict[str, tuple[Callable[[], tuple[pd.DataFrame, Any]], dict[str, int]]] = {
-    "Housing": (lambda: load_housing(return_X_y=True, as_frame=True), {"rm": 1, "lstat": -1, "crim": -1}),
     "credit_data": (lambda: _r("credit_data", "Status"), {"Income": 1, "Seniority": 1, "Amount": -1}),
     "concrete": (lambda: _r("concrete", "compressive_strength"), {"cement": 1, "age": 1, "water": -1}),
+    "Housing": (lambda: load_housing(return_X_y=True, as_frame=True), {"rm": 1, "lstat": -1, "crim": -1}),
 }
 
 

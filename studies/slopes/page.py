@@ -14,6 +14,7 @@ from studies.slopes.methods import METHODS, N_INNER, N_TERMS
 from studies.slopes.problems import FRESH, NAMED, PAPER, TABLES
 
 NAMED_TABLES = ("carseats", "concrete", "machine", "housing", "wage1", "biomass", "mpg", "ozone")
+HOUSING = "Housing is the Boston table, of which [one column should not be used](paper.md#housing)."
 OTHERS = ("linear", "forest", "ebm")
 QUANTITIES = {
     "folds": "folds, by term",
@@ -214,7 +215,10 @@ def make_page(store: Store) -> str:
     for title, pairs, what in (("Fresh tables", fresh, "fresh"), ("Tables of the sketch", named, "named")):
         if not pairs:
             continue
-        parts += [f"## {title}\n", _summary(pairs, what) + "\n", _errors(study, pairs) + "\n"]
+        parts += [f"## {title}\n", _summary(pairs, what) + "\n"]
+        if what == "named":
+            parts.append(f"{HOUSING}\n")
+        parts.append(_errors(study, pairs) + "\n")
         parts += ["Stability: rules first, then rules and slopes.\n", _stabilities(pairs) + "\n"]
         if pairs is named:
             parts.append(_named_verdict(pairs) + "\n")

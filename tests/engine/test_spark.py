@@ -174,6 +174,28 @@ def test_folds_look_forward_in_time_as_in_memory(spark):
 
 
 @ON_ENGINES
+@pytest.mark.parametrize("how", ["halves", "periods"])
+def test_evidence_is_that_of_memory(spark, how):
+    """Groups stay together; periods have errors forward in time, and later rows are judged on Spark too."""
+    draw = np.random.default_rng(3)
+    rows = pa.table({name: draw.normal(size=160) for name in "ab"})
+    y = 2 * rows["a"].to_numpy() + (rows["b"].to_numpy() > 0) + 0.3 * draw.normal(size=160)
+    rows = rows.append_column("y", pa.array(y)).append_column("month", pa.array(np.arange(160) // 40))
+    rows = rows.append_column("g", pa.array(np.arange(160) % 40)).append_column("w", pa.array(draw.integers(1, 4, 160)))
+    given = {"n_trees": 20, "random_state": 1, "n_rules": 3}
+    model = SirusRegressor(**given).fit(rows.select(["a", "b"]), rows["y"], sample_weight=rows["w"])
+    options = {"halves": {"groups": "g"}, "periods": {"how": "periods", "time": "month"}}[how]
+    kept = n_kept(spark)
+    frame = spark.createDataFrame(rows).repartition(3).persist()
+    expected = model.evidence(frame.toArrow(), "y", sample_weight="w", n_resamples=4, **options)
+    found = model.evidence(frame, "y", sample_weight="w", n_resamples=4, **options)
+    frame.unpersist()
+    assert found.n_rows == 160 and len(found.terms) > 1
+    assert found.to_dict() == expected.to_dict()
+    assert n_kept(spark) == kept
+
+
+@ON_ENGINES
 def test_slopes_in_several_partitions_are_those_of_memory(spark):
     _, table = make_rows("numbers weighted")
     rising = pc.add(table["target"], pc.multiply(table["wide"], 2.0))

@@ -70,3 +70,15 @@ def test_local_links_lead_somewhere() -> None:
     for page in [*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]:
         for target in re.findall(r"\]\(([^)#]+)", page.read_text()):
             assert "://" in target or (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_problem_of_housing_is_named_wherever_it_is_shown() -> None:
+    import re
+
+    pages = [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("examples/**/*.py")]
+    data = re.compile(r'load_housing|^\| *(\| )?[Hh]ousing\b|on Housing\b|"housing"', re.MULTILINE)
+    shown = [page for page in pages if data.search(page.read_text())]
+    assert len(shown) > 10
+    for page in shown:
+        text = page.read_text()
+        assert "Boston table" in text or page.name in ("CHANGELOG.md", "api.md"), page.name

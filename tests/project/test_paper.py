@@ -178,16 +178,19 @@ def test_readme_home_and_article_have_the_results_of_the_page():
     from paper.__main__ import PARTS, _collect
     from paper.cells import Store, jobs
     from paper.compare import Sampled
-    from paper.page import README_END, README_START, RESULT_PAGES, readme, results_on
+    from paper.page import README_END, README_START, RESULT_PAGES, STAGES, readme, results_on, stages
     from paper.published import DATASETS
     from paper.tables import make_tables
 
     wanted = jobs(False, DATASETS, PARTS)
-    cells, sampled, _ = _collect(wanted, Store(ROOT / "paper" / "results.jsonl"))
+    store = Store(ROOT / "paper" / "results.jsonl")
+    cells, sampled, _ = _collect(wanted, store)
     text = readme(make_tables(cells, DATASETS), Sampled(sampled, DATASETS))
-    for page in RESULT_PAGES:
+    seconds = {(job.dataset, job.method): store.seconds([job]) for job in wanted if job.dataset and not job.kind}
+    expected = {page: results_on(page, text) for page in RESULT_PAGES} | {STAGES: stages(cells, seconds, DATASETS)}
+    for page, shown in expected.items():
         own = (ROOT / page).read_text(encoding="utf-8").partition(README_START)[2].partition(README_END)[0]
-        assert own.split() == results_on(page, text).split(), page
+        assert own.split() == shown.split(), page
 
 
 def test_theorem_compares_two_samples():
