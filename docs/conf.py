@@ -13,6 +13,7 @@ ROOT = HERE.parent
 sys.path.insert(0, str(HERE / "_ext"))
 
 import inventories  # noqa: E402
+import members  # noqa: E402
 
 import pysirus  # noqa: E402
 
@@ -37,6 +38,7 @@ extensions = [
     "sphinx_design",
     "sphinx_gallery.gen_gallery",
     "generated",
+    "members",
     "offline_math",
     "repository",
 ]
@@ -53,16 +55,18 @@ myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 4
 
 autosummary_generate = True
+autosummary_context = {"shown": {name: ", ".join(own.split()) for name, own in members.MEMBERS.items()}}
 autosummary_filename_map = {"pysirus.stability": "pysirus.stability-function"}  # beside pysirus.Stability on any disk
 toc_object_entries_show_parents = "hide"
 autodoc_typehints = "none"  # numpydoc's sections have the types
 templates_path = ["_templates"]
 numpydoc_show_class_members = False
+numpydoc_use_plots = True  # the pictures of examples that draw
 numpydoc_xref_param_type = True
 numpydoc_xref_ignore = "all"  # what has no page is text
 intersphinx_mapping = inventories.write(HERE / "inventories.txt", ROOT / "build" / "inventories")
 
-plot_include_source = False
+plot_include_source = True
 plot_html_show_source_link = False
 plot_html_show_formats = False
 plot_formats = [("png", 144)]
@@ -79,6 +83,7 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "remove_config_comments": True,
     "show_memory": False,
+    "capture_repr": ("_repr_html_",),  # what a plot returns is no output
     "min_reported_time": 1e9,
     "download_all_examples": False,
     "write_computation_times": False,
@@ -87,6 +92,7 @@ sphinx_gallery_conf = {
 }
 
 html_theme = "pydata_sphinx_theme"
+html_context = {"default_mode": "auto"}  # light or dark as the browser asks
 html_title = "pysirus"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]

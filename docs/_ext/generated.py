@@ -116,17 +116,17 @@ TITLES = {
 
 
 def takers(name: str) -> str:
-    """The estimators that take a parameter."""
+    """For which estimators a parameter is, as a sentence; nothing where all take it."""
     with_cv = [each for base in ESTIMATORS for each in (base, f"{base}CV")]
     taking = [each for each in with_cv if any(own.name == name for own in fields(getattr(pysirus, each)))]
     if len(taking) == len(with_cv):
-        return "all"
+        return ""
     if taking == [each for each in with_cv if each.endswith("CV")]:
-        return "`...CV`"
+        return "For estimators with `CV` in their name."
     if taking == list(ESTIMATORS):
-        return "without `CV`"
+        return "For estimators without `CV` in their name."
     shared = [base for base in ESTIMATORS if {base, f"{base}CV"} <= set(taking)]
-    return ", ".join(f"`{base}`" for base in shared) + ", with and without `CV`"
+    return f"For {' and '.join(f'`{base}`' for base in shared)}, with and without `CV`."
 
 
 def default_text(own: Any) -> str:
@@ -143,15 +143,18 @@ def parameter_page() -> str:
         "them. The page is written from the table of parameters that checks them.\n"
     ]
     for group in GROUPS:
+        takes = {own.name: takers(own.name) for own in fields(group)}
+        head = takes.popitem()[1] if len(set(takes.values())) == 1 else ""  # said once, above the table
         rows = []
         for own in fields(group):
             option = own.metadata["option"]
             text = cell(words(own.metadata["help"].replace("``", "`")))
             names = f"`{own.name}`" + (f"<br>`{option.name}`" if option else "")
             kind = own.metadata["kind"].split(", default")[0].removesuffix(", optional")
-            rows.append([names, code(kind), default_text(own), text, takers(own.name)])
+            takes_own = "" if head else takes[own.name]
+            rows.append([names, f"{code(kind)}<br>{default_text(own)}", f"{text} {takes_own}".strip()])
         title = TITLES.get(group.__name__, group.__name__)
-        parts.append(f"## {title}\n\n{table(['parameter, option', 'type', 'default', 'meaning', 'taken by'], rows)}")
+        parts.append(f"## {title}\n\n{head}\n\n{table(['parameter, option', 'type, default', 'meaning'], rows)}")
     return "\n".join(parts)
 
 
