@@ -225,7 +225,7 @@ DEFINE_avx512 := -DPYSIRUS_AVX512
 KERNEL_OBJECTS := forest/kernel/grow.o evaluate/kernel.o
 CORE_OBJECTS := forest/drawn.o forest/forest.o forest/level.o forest/workspace.o evaluate/evaluate.o
 
-# other processors, under qemu: ARM (its vectors are NEON's) and one whose numbers begin with their upper end
+# other processors, under qemu: ARM (its vectors are NEON's) and a big-endian one
 CROSS := aarch64-gcc aarch64-clang s390x-gcc s390x-clang
 CROSS_PROGRAMS := hash driver likelihood cox
 $(foreach variant,$(CROSS),$(eval ISAS_$(variant) := plain)$(eval FLAGS_$(variant) := -O2 -static -Wno-maybe-uninitialized))

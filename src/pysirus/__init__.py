@@ -1,7 +1,7 @@
 """pysirus: stable, readable rules.
 
-SIRUS (Bénard, Biau, Da Veiga, Scornet, AISTATS 2021) learns a short list of rules, most of which reappear when the data
-change. ``SirusRegressor`` fits one, ``load`` reads one from a file.
+SIRUS (Bénard, Biau, Da Veiga, Scornet, AISTATS 2021) learns a short list of rules that changes little when a few rows
+change. ``SirusRegressor`` fits a list, ``load`` reads one from a file.
 
 The public names live in ``pysirus._public`` and are imported when first used, so that ``pysirus --help`` need not wait
 for scikit-learn.

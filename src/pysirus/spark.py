@@ -33,7 +33,7 @@ class OnSpark:
         drop: Sequence[str] = (),
         **groups: str | None,
     ) -> Any:
-        """Learn the rules: ``fit`` of the estimator in pysirus itself, whose words it repeats.
+        """Learn the rules. Equivalent to ``fit`` of the estimator of the same name in ``pysirus``.
 
         Parameters
         ----------
@@ -44,14 +44,14 @@ class OnSpark:
         sample_weight : str, optional
             The column of sample weights.
         row_id : str, optional
-            A column of unique integers: rows are numbered in its order, and the rules do not depend on how the frame is
-            partitioned. It is not a feature. By default rows are numbered in the order of the partitions;
-            repartitioning then acts like another seed.
+            The name of a column of unique integers, which is not used as a feature. Rows are numbered in its order, so
+            that the rules do not depend on the partitions. By default rows are numbered in the order of the partitions,
+            and repartitioning acts like another seed.
         drop : list of str, optional
             Columns to leave out.
         groups : str, optional
-            For tuned estimators, a column, which is no feature: rows of the same group stay in the same fold. The
-            groups of all rows are held by the driver.
+            For tuned estimators, the name of a column of groups, which is not used as a feature. Rows of the same group
+            stay in the same fold. The driver holds the groups of all rows in memory.
 
         Returns
         -------
@@ -62,14 +62,14 @@ class OnSpark:
         return fit(frame, target, sample_weight, row_id=row_id, drop=drop, **groups)
 
     def transform(self, X: Any, prediction: str = "prediction") -> Any:
-        """The frame with predictions, computed by Spark without Python; see ``pysirus.spark.transform``.
+        """Add predictions, which Spark computes without Python; see ``pysirus.spark.transform``.
 
         Parameters
         ----------
         X : pyspark.sql.DataFrame
             The rows.
         prediction : str, default="prediction"
-            Name of the column that is added.
+            Name of the new column.
 
         Returns
         -------
@@ -118,7 +118,7 @@ class SirusRegressorCV(OnSpark, regressor.SirusRegressorCV):  # type: ignore[mis
 class SirusClassifierCV(OnSpark, classifier.SirusClassifierCV):  # type: ignore[misc]
     """``pysirus.SirusClassifierCV``, whose ``transform`` adds predictions to a Spark data frame.
 
-    The rest is as in ``SirusRegressorCV``.
+    Otherwise like ``SirusRegressorCV``.
 
     Examples
     --------

@@ -42,9 +42,9 @@ def test_rules_that_pull_apart_contradict_each_other(rows):
     found = model.coverage(X)
     assert found.contradictions == [(0, 1, pytest.approx(((X["a"] < 0.3) & (X["b"] < 0.5)).mean()))]
     text = str(found)
-    assert "contradict each other: 1 and 2" in text and "no rule covers" in text and "a < 0.3" in text
+    assert "pull in opposite directions: 1 and 2" in text and "no rule covers" in text and "a < 0.3" in text
     same = SirusRegressor(n_rules=2, n_trees=100, random_state=0, required_rules=["a < 0.3", "b >= 0.5"]).fit(X, y)
-    assert same.coverage(X).contradictions == [] and "contradict each other: none" in str(same.coverage(X))
+    assert same.coverage(X).contradictions == [] and "pull in opposite directions: none" in str(same.coverage(X))
 
 
 @pytest.mark.parametrize("labels", [["no", "yes"], ["high", "low", "mid"]])

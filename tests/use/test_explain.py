@@ -103,7 +103,7 @@ def test_one_row_prints_its_rules(ozone):
     assert len(explanation) == 1
     lines = str(explanation).splitlines()
     assert lines[0] == "Contributions to O3, from the average training row"
-    assert lines[1].split() == ["#", "fired", "rule", "input", "O3"] and lines[-1].split()[0] == "prediction"
+    assert lines[1].split() == ["#", "applies", "rule", "input", "O3"] and lines[-1].split()[0] == "prediction"
     assert len(lines) == len(model.rules_) + 4
     with pytest.raises(IndexError, match="no row 330"):
         model.explain(ozone[0])[330]

@@ -207,7 +207,7 @@ def test_of_two_classes_the_log_odds_are_told(cancer, two):
     *lines, decision = str(explanation[0]).splitlines()
     assert decision.startswith(f"decision: class {two.predict(X[:1])[0]}. Probability of class 1: ")
     assert lines[0] == "Contributions to the log-odds of class 1, from the average training row"
-    assert lines[1].split() == ["#", "fired", "rule", "log-odds", "probability", "of", "class", "1"]
+    assert lines[1].split() == ["#", "applies", "rule", "log-odds", "probability", "of", "class", "1"]
     assert lines[2].split()[0] == "average"
     end = next(i for i, line in enumerate(lines) if line.split()[0] == "prediction")
     assert lines[end].endswith(f"{100 * two.predict_proba(X[:1])[0, 1]:.1f}%") and lines[end + 1].startswith("inputs: ")

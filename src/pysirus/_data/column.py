@@ -34,7 +34,17 @@ _WRITTEN_DATE = re.compile(r"(\d{1,2}([./-])\d{1,2}\2\d{4}|\d{4}([./-])\d{1,2}\3
 
 
 class DataError(SafeTextError, ValueError):
-    """The data cannot be used; the message names the column, what was found and what to do."""
+    """The data cannot be used; the message names the column, what was found and what to do.
+
+    Examples
+    --------
+    >>> from pysirus import DataError, SirusRegressor
+    >>> try:
+    ...     SirusRegressor().fit([[1.0], [float("inf")]], [0.0, 1.0])
+    ... except DataError as error:
+    ...     print(str(error).partition(".")[0])
+    Column 'x0' contains infinity (inf), first in row 1
+    """
 
 
 @dataclass(frozen=True)

@@ -365,8 +365,8 @@ def _check_outcomes(rule: Entry, survival: Entry, here: str) -> None:
 
 # A model in, sentences out: what its held-out rows and its rules give reason to doubt.
 #
-# Four doubts: held-out rows are predicted no better than by the constant; the longest list that was looked at was
-# chosen; fewer than half of the folds selected a rule; its two outputs differ by no more than two standard errors.
+# Four doubts: held-out rows are predicted no better than by the constant; the longest list considered was chosen;
+# fewer than half of the folds selected a rule; its two outputs differ by no more than two standard errors.
 
 
 TWO = 2.0  # standard errors
@@ -379,7 +379,7 @@ def doubts(model: Model) -> list[str]:
         sentences.append(found.doubt)
     if _is_longest(model):
         sentences.append(
-            f"The longest list that was looked at was chosen: more rules may be better. Raise {Parameter('max_rules')}."
+            f"The chosen list is the longest one considered; more rules may be better. Raise {Parameter('max_rules')}."
         )
     if rare := _rare(model):
         sentences.append(

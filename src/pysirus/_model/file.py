@@ -40,7 +40,19 @@ EARLIER_KEYS = {"n_dust": "n_pruned", "struck_rules": "removed_rules"}  # of fil
 
 
 class ModelFileError(SafeTextError, ValueError):
-    """A file is not a model that this version can read."""
+    """A file is not a model that this version can read.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from pysirus import ModelFileError, load
+    >>> _ = Path("broken.json").write_text("{}")
+    >>> try:
+    ...     load("broken.json")
+    ... except ModelFileError as error:
+    ...     print(error)
+    'broken.json' is JSON but not a pysirus model file.
+    """
 
 
 def rule_to_json(rule: FittedTerm) -> dict[str, Any]:

@@ -41,42 +41,43 @@ Self = TypeVar("Self", bound="Model")
 class Model:
     """A rule list and its weights.
 
-    Its score is ``intercept + sum of weight * (inside if the rule holds else outside)``, plus the linear terms; for
-    classes the outputs are vectors of class proportions. What the score stands for, the family says.
+    The score of a row is ``intercept + sum of weight * (inside if the rule applies else outside)``, plus the linear
+    terms. For classification, outputs and scores are vectors with an entry for each class. ``link`` relates the score
+    to the prediction.
 
     Attributes
     ----------
     selected : RuleSet
-        The selected rules (after post-treatment), each with its weight.
+        The selected rules after post-treatment, each with its weight.
     intercept : float or tuple of float
-        Added to the weighted outputs.
+        The number, or a number for each class, added to the weighted outputs.
     family : Family
-        What the target is: its name, its mean or class proportions, and everything that depends on its kind.
+        The kind of target, with its name and its mean or class proportions.
     features : tuple of Feature
-        The columns it was trained on.
+        The columns that the model was trained on.
     named : bool
         Whether the training table had column names.
     facts : Facts
-        How the model was fitted: number of trees, seed, penalty, versions; a mapping.
+        How the model was fitted: a mapping with the number of trees, seed, penalty, versions and more.
     tuning : Tuning or None
-        The tuning path and the list of every size, if the model was tuned.
+        The tuning path and the lists of all sizes, if the model was tuned.
     moments : Moments or None
-        Sums over ten folds, from which the weights of any part of the list can be fitted again (for a tuned model, of
-        the longest list); None if the weights do not come from such sums.
+        Sums over ten folds, from which the weights of any sublist can be refitted (for a tuned model, of the longest
+        list). None if the weights do not come from such sums.
     likelihood : Quadratic or None
-        Where weights come from a likelihood: its quadratic approximation near them, of the longest list, from which
-        weights of a part of the list can be found without the data, approximately.
+        For weights fitted by likelihood, a quadratic approximation of it for the longest list, from which approximate
+        weights of any sublist can be computed without the data.
     terms : tuple of LinearTerm
         Linear terms, in addition to the rules.
     constraints : Constraints or None
-        What every rule obeys: directions of columns, and which columns stand in one rule.
+        The constraints that every rule satisfies: directions of columns, and which columns may occur together.
     recipe : ColumnRecipe or None
-        How features are made of the columns of a table; None where each is a column as it is.
+        How features are derived from the columns of a table. None if every feature is a column.
     roles : ColumnRoles or None
-        The training table's columns of weights, exposure and groups, and of the target; None where only the target,
-        or nothing, is known.
+        The names of the training columns used as target, weights, exposure and groups. None if at most the target is
+        known.
     marks : mapping of str to NumberForm
-        How numbers were written in the text files of training, by column; decimal points where nothing is said.
+        The format of numbers in the training files, by column, if it is not the usual one.
     """
 
     selected: RuleSet
@@ -96,27 +97,27 @@ class Model:
 
     @property
     def target(self) -> str:
-        """What is predicted."""
+        """The name of the target."""
         return self.family.target
 
     @property
     def mean(self) -> float | tuple[float, ...]:
-        """Mean target (class proportions) of the training data."""
+        """The mean of the target, or the class proportions, in the training rows."""
         return self.family.mean
 
     @property
     def classes(self) -> tuple[Any, ...] | None:
-        """The labels, for classification."""
+        """The class labels; None unless the model is a classifier."""
         return self.family.classes
 
     @property
     def positive_class(self) -> Any:
-        """Of two classes the one that texts, metrics and scores speak of; None for the second."""
+        """The class, of two, that texts, metrics and scores refer to; None for the second."""
         return self.family.positive_class
 
     @property
     def decision_rule(self) -> Decision | None:
-        """How a class is decided for, where it is not the most likely one."""
+        """The rule that decides between classes; None if the most likely class is predicted."""
         return self.family.decides_by
 
     @property
@@ -152,12 +153,12 @@ class Model:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The columns of the table that the model was learned from; features are these unless a recipe made them."""
+        """The columns of the training table. They are the features unless ``recipe`` derives these from them."""
         return self.schema.columns
 
     @property
     def rules(self) -> RuleSet:
-        """The rules of positive weight, and those that were given."""
+        """The rules with positive weight, and all required rules."""
         return self.read(RuleSet([rule for rule in self.selected if rule.weight or rule.given]))
 
     def read(self, rules: RuleSet) -> RuleSet:
@@ -176,7 +177,7 @@ class Model:
 
     @property
     def rules_(self) -> RuleSet:
-        """The same under the name that estimators use."""
+        """Same as ``rules``, the name that estimators use."""
         return self.rules
 
     @property
@@ -200,7 +201,7 @@ class Model:
 
     @property
     def out_of_fold(self) -> HeldOut | None:
-        """What held-out rows say of lists like this one; None if it was not cross-validated, or is of another size."""
+        """Held-out metrics of lists like this one; None without cross-validation, or if the size has changed."""
         found = held_out_from(self.facts.out_of_fold, len(self.classes or ()))
         return found if found is not None and found.n_rules == len(self.selected) else None
 
@@ -266,17 +267,17 @@ class Model:
         return self.family.combine(self._evaluator.sums(self.align(X, owner)) if sums is None else sums)
 
     def decision_function(self, X: Any) -> NDArray[np.float64]:
-        """Of two classes the log-odds of the second, one number per row; of more a score per class."""
+        """With two classes, the log-odds of the second class; with more, a score for each class."""
         return self.family.decision(self.scores(X))
 
     def predict_survival_function(self, X: Any, return_array: bool = False) -> NDArray[Any]:
-        """The probability of no event until each time: a function for each row, or an array [row, time]."""
+        """The probability of no event up to each time: a function for each row, or an array [row, time]."""
         hazard = self.required_survival.hazard
         values = hazard.survival(self.scores(X), hazard.times)
         return values if return_array else step_functions(hazard.times, values, 1.0)
 
     def predict_cumulative_hazard_function(self, X: Any, return_array: bool = False) -> NDArray[Any]:
-        """The cumulative hazard until each time: a function for each row, or an array [row, time]."""
+        """The cumulative hazard up to each time: a function for each row, or an array [row, time]."""
         hazard = self.required_survival.hazard
         values = hazard.cumulative_hazard(self.scores(X), hazard.times)
         return values if return_array else step_functions(hazard.times, values, 0.0)
@@ -301,7 +302,7 @@ class Model:
         return {name: value for name, value in self.__dict__.items() if name != "_evaluator"}
 
     def predict(self, X: Any) -> NDArray[Any]:
-        """Predict each row: a number, or the class that is decided for, by default the most likely one."""
+        """Predict a number, or a class: by default the most likely one, or as ``decision_rule`` decides."""
         decision = self.raw_predict(X)
         return np.asarray(self.labels[self.choose(decision)]) if self.family.shape else decision
 
@@ -310,7 +311,7 @@ class Model:
         return np.asarray(self.family.choose(probabilities))
 
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Class probabilities, one column per class."""
+        """Predict class probabilities, one column per class."""
         if not self.family.shape:
             raise AttributeError("predict_proba is for classes; this model predicts numbers.")
         return self.raw_predict(X)
@@ -353,7 +354,7 @@ class Model:
         return self.text()
 
     def text(self, *, full: bool = False) -> str:
-        """What it predicts from, and its rules; ``full`` prints long names and sets of categories in full."""
+        """The list as it is printed. ``full`` does not shorten long names and sets of categories."""
         terms = ["", *self._term_lines()] if self.terms else []
         lines = self._head_lines()
         if not full:

@@ -279,7 +279,7 @@ class ModelKeys:
     )
     likelihood: LikelihoodKeys | None = option("Version 2: the same for models with a link.", null=True, always=True)
     constraints: ConstraintsKeys | None = option(
-        "What every rule obeys, where there is something. A file of which a rule breaks them is damaged.", null=True
+        "The constraints that every rule satisfies, if any. A file in which a rule violates them is damaged.", null=True
     )
     estimator: EstimatorKeys | None = option("The Python class that was saved and its parameters.")
 

@@ -56,21 +56,21 @@ class Size:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class TuningPath:
-    """Number of rules, error and stability against p0, averaged over repetitions.
+    """Number of rules, error and stability for every p0, averaged over repetitions.
 
     Attributes
     ----------
     p0 : ndarray
-        Decreasing; one entry for each step of the averaged functions.
+        The frequency thresholds, decreasing; one for each step of the averaged functions.
     n_rules, error, stability : ndarray
-        Means over the repetitions of the mean number of rules in a fold, the pooled out-of-fold error, and the mean
+        Means over the repetitions of the mean number of rules in a fold, the pooled held-out error, and the mean
         Dice-Sorensen index over pairs of folds.
     n_rules_se, error_se, stability_se : ndarray
         Their standard errors over the repetitions (zero for a single repetition).
     n_repeats : int
         Number of repetitions.
     ideal : Ideal
-        The point that the choice is closest to.
+        The ideal point, which the chosen list is closest to.
     """
 
     p0: NDArray[np.float64]

@@ -242,6 +242,12 @@ def folds_or_forward(text: str) -> int | str:
         raise ValueError(f"a number of folds, or forward, got '{text}'.") from None
 
 
+def groups_or_name(text: str) -> Any:
+    """Typed groups of columns such as age,income;debt, or none or pairwise."""
+    named = {"none": "no_interactions", "pairwise": "pairwise"}
+    return named.get(text) or [[name.strip() for name in group.split(",")] for group in text.split(";")]
+
+
 def columns_tried(text: str) -> int | float | str:
     """A number of columns, a share of them, or how it follows from their number."""
     if text in FEATURES:
@@ -275,17 +281,20 @@ def document(cls: type) -> str:
 # attributes that estimators share: name -> type, meaning
 GROWN = {
     "n_trees_": ("int", "Number of trees grown."),
-    "n_stages_": ("int", "Number of stages in the list; 1 where it has no corrections."),
+    "n_stages_": ("int", "Number of stages in the list; 1 if it has no corrections."),
     "device_": ("str", "Where the trees were grown: 'cpu' or 'gpu'."),
     "idle_columns_": (
         "dict",
-        "Columns that add nothing to the forest, and why: constant, all missing, or identical to another column.",
+        "Columns that the forest cannot use, and why: constant, all missing, or identical to another column.",
     ),
-    "candidates_": ("RuleSet", "Every path of the forest, before post-treatment."),
+    "candidates_": ("RuleSet", "All paths of the forest as rules, before post-treatment."),
 }
 FITTED = {
-    "model_": ("RuleModel", "The fitted model, which can be saved, explained and exported without the estimator."),
-    "feature_importances_": ("ndarray of float", "The importance of each feature; they sum to 1."),
+    "model_": (
+        "RuleModel",
+        "The rule list without its training settings. It can be saved, explained and exported by itself.",
+    ),
+    "feature_importances_": ("ndarray of float", "The importance of each feature. Importances sum to 1, or are all 0."),
     "n_features_in_": ("int", "Number of columns."),
     "feature_names_in_": ("ndarray of str", "Column names, if the table had names."),
 }

@@ -15,12 +15,12 @@ class ClassWeight:
     class_weight: Any = parameter(
         None,
         'dict or "balanced", optional',
-        "Class weights, multiplied with ``sample_weight``: one weight per label (1 if not given), "
-        'or "balanced" to give every class the same total weight.',
+        "Class weights, which multiply ``sample_weight``: a dict with a weight for each label (1 if not given), or "
+        '"balanced" to give every class the same total weight.',
         option=Option(
             "--class-weight",
             "LABEL=X,...",
-            "How much the rows of each class count: yes=5,no=1. balanced: every class the same.",
+            "Weight of each class, such as yes=5,no=1. balanced: the same total weight for every class.",
             "Columns",
             type=str,
             refusal="classes have weights, and this target is a number. Leave the option out, or say --task "
@@ -36,14 +36,15 @@ class PositiveClass:
     positive_class: Any = parameter(
         None,
         "label, optional",
-        "With two classes: the one that texts, metrics, explanations, reports and exported scores speak of, such as "
-        "'bad'. By default the second in ``classes_``. Directions (``monotonic_cst``) and fixed effects are about it "
-        "too. Rules, predictions, ``classes_`` and the columns of ``predict_proba`` do not depend on it.",
+        "With two classes: the class that texts, metrics, explanations, reports and exported scores refer to, such as "
+        "'bad'. Directions (``monotonic_cst``) and fixed effects refer to it too. The default is the second class in "
+        "``classes_``. The choice does not change the rules, the predictions, ``classes_`` or the columns of "
+        "``predict_proba``.",
         check_scalar,
         Option(
             "--positive",
             "CLASS",
-            "The class that rules, metrics and scores speak of, of two. Default: the second in sorted order.",
+            "With two classes, the class that rules, metrics and scores refer to. Default: the second in sorted order.",
             "Columns",
             type=str,
             refusal="one of two classes is positive, and this target is a number. Leave the option out, or say --task "
@@ -59,10 +60,10 @@ class Weighting:
     weighting: str = parameter(
         "likelihood",
         '{"likelihood", "equal"}, default="likelihood"',
-        '"likelihood": weights by ridge-penalised likelihood; the rules add up to a score per class (with two classes, '
-        'the log-odds) and give probabilities to decide by. "equal": the mean of the class proportions of rules, as '
-        "in the paper on classification and its R package; with unequal classes it ranks rows, and rarely passes one "
-        "half.",
+        'How rules are weighted. "likelihood" fits weights by ridge-penalised likelihood; the rules then add up to a '
+        'score for each class (with two classes, the log-odds), from which the class probabilities follow. "equal" '
+        "takes the mean of the class proportions of the rules, as in the paper on classification and its R package. "
+        "With unequal classes this mean ranks rows, but rarely exceeds one half.",
         lambda name, value: check_choice(name, value, ("likelihood", "equal")),
         Option(
             "--weighting",
@@ -83,9 +84,9 @@ class Loss:
         "squared_error",
         '{"squared_error", "poisson", "gamma", "tweedie"}, default="squared_error"',
         '"squared_error" predicts the mean as a sum of rules, as in the paper. "poisson" (counts and rates), "gamma" '
-        '(positive, skewed amounts) and "tweedie" (amounts that may be zero, such as the claims of a policy) predict '
-        "a positive mean as a product: rules multiply it. Counts and amounts with an exposure are y = count / exposure "
-        "with ``sample_weight`` = exposure, as in scikit-learn.",
+        '(positive, skewed amounts) and "tweedie" (amounts that may be zero, such as claims per policy) predict a '
+        "positive mean as a product of rules. If counts or amounts have an exposure, pass ``y = count / exposure`` "
+        "and ``sample_weight = exposure``, as in scikit-learn.",
         lambda name, value: check_choice(name, value, ("squared_error", "poisson", "gamma", "tweedie")),
         Option(
             "--loss",
@@ -98,13 +99,14 @@ class Loss:
     power: float = parameter(
         1.5,
         "float, default=1.5",
-        'With loss="tweedie": the variance of an amount is its mean to this power, between 1 (as of counts) and 2 (as '
-        "of positive amounts); scikit-learn's ``power``, LightGBM's ``tweedie_variance_power``. For no other loss.",
+        'The Tweedie power if ``loss`` is "tweedie": the variance is proportional to the mean raised to this power. '
+        "It lies between 1 (as for counts) and 2 (as for positive amounts). Scikit-learn calls it ``power``, LightGBM "
+        "``tweedie_variance_power``.",
         lambda name, value: check_real(name, value, 1, 2),
         Option(
             "--power",
             "NUMBER",
-            "With --loss tweedie: the variance is the mean to this power, between 1 and 2.",
+            "With --loss tweedie: the variance is proportional to the mean raised to this power, between 1 and 2.",
             refusal="a power is for regression, and this target has classes. Leave the option out.",
         ),
     )
@@ -117,7 +119,8 @@ class Event:
     event: Any = parameter(
         None,
         "number, str or bool, optional",
-        "The value of the event column that is an event, where it is not 1, true or yes: 2 where 1 is censored and 2 "
-        "is dead. All other values are censored. The model keeps it for ``score``, metrics and reports.",
+        "The value of the event column that marks an event, if it is not 1, true or yes. For example, 2 if the column "
+        "contains 1 for censored and 2 for dead. All other values are censored. The model stores the value and uses "
+        "it in ``score``, metrics and reports.",
         check_scalar,
     )

@@ -22,6 +22,7 @@ from pysirus._parameters.check import (
     columns_tried,
     count_or_auto,
     folds_or_forward,
+    groups_or_name,
     parameter,
     share_of_rows,
     share_or_count,
@@ -62,7 +63,8 @@ class ListSize:
     p0: float | None = parameter(
         None,
         "float, optional",
-        "Keep the rules with a frequency above p0 (at most ``max_rules``). By default the ``n_rules`` most frequent.",
+        "Keep the rules with a frequency above p0 (at most ``max_rules``). By default, keep the ``n_rules`` most "
+        "frequent rules.",
         between(0, 1, none=True),
         Option("--p0", "X", "Keep the rules more frequent than X, instead of --rules.", None),
     )
@@ -82,13 +84,13 @@ class Folds:
     cv: Any = parameter(
         10,
         'int, splitter, iterable or "forward", default=10',
-        "Folds of the cross-validation. With ``groups`` in ``fit``, rows of the same group stay together. "
-        '"forward", with ``time`` in ``fit``: each period of the later half of the rows is predicted from those before '
-        "it.",
+        "The folds of the cross-validation. With ``groups`` in ``fit``, rows of the same group stay in the same fold. "
+        'With "forward" and ``time`` in ``fit``, each period in the later half of the rows is predicted from the rows '
+        "before it.",
         option=Option(
             "--folds",
             "N|forward",
-            "Folds of the cross-validation. forward: periods, each predicted from the rows before it (--periods).",
+            "Folds of the cross-validation. forward: predict each period from the rows before it (--periods).",
             None,
             "--cv",
             type=str,
@@ -98,13 +100,13 @@ class Folds:
     n_repeats: int | str = parameter(
         "auto",
         'int or "auto", default="auto"',
-        'Repetitions, each with other folds and forests. "auto" goes on until error and stability of the chosen list '
-        "have standard errors over folds of at most 0.02, and makes at most 10.",
+        'Number of repetitions, each with different folds and forests. "auto" continues until the standard errors '
+        "over folds of the error and stability of the chosen list are at most 0.02, with a maximum of 10 repetitions.",
         whole_or_auto(1),
         Option(
             "--repeats",
             "N|auto",
-            "Repetitions with other folds; auto: until error and stability are known to 0.02, at most 10.",
+            "Repetitions with different folds. auto: until error and stability are known to within 0.02, at most 10.",
             None,
             type=str,
             parse=count_or_auto,
@@ -113,14 +115,14 @@ class Folds:
     criterion: str = parameter(
         "stability",
         '{"stability", "error", "auto"}, default="stability"',
-        '"stability" takes the list closest to error 0 and stability 0.9, the median over repetitions; "error" '
-        'the shortest list whose error is within two standard errors of the minimum. "auto" is "stability", and '
-        '"error" for classes with equal weights.',
+        '"stability" chooses the list closest to error 0 and stability 0.9 (the median over repetitions). "error" '
+        'chooses the shortest list whose error is within two standard errors of the minimum. "auto" is "error" for '
+        'classifiers with equal weights and "stability" otherwise.',
         lambda name, value: check_choice(name, value, ("stability", "error", "auto")),
         Option(
             "--criterion",
             "NAME",
-            "stability or error. Default: stability, for equal weights error.",
+            "stability or error. Default: stability, but error with --weighting equal.",
             None,
             default=None,
         ),
@@ -128,25 +130,27 @@ class Folds:
     target_stability: float = parameter(
         0.9,
         "float, default=0.9",
-        'With the criterion "stability": the stability of the ideal point, which the chosen list is closest to.',
+        'The stability of the ideal point if ``criterion`` is "stability". The chosen list is the one closest to that '
+        "point.",
         share_or_one,
-        Option("--target-stability", "X", "The stability that a list should come close to, up to 1.", None),
+        Option("--target-stability", "X", "The stability of the ideal point, up to 1.", None),
     )
     stability_weight: float = parameter(
         1.0,
         "float, default=1.0",
-        'With the criterion "stability": how much a difference in stability counts beside the same one in the error.',
+        'The weight of stability relative to error in the distance to the ideal point if ``criterion`` is "stability".',
         between(0, 1000),
-        Option("--stability-weight", "X", "How much stability counts beside the error.", None),
+        Option("--stability-weight", "X", "The weight of stability relative to error.", None),
     )
     keep_folds: bool = parameter(
         False,
         "bool, default=False",
-        "Whether to keep the models of ten folds, of the chosen size, for intervals and sets; see ``save_folds`` too.",
+        "Whether to keep the models of ten folds, at the chosen size, for prediction intervals and sets. See also "
+        "``save_folds``.",
         yes_or_no,
     )
     nested: bool = parameter(
-        False, "bool, default=False", "With ``keep_folds``: whether each fold is tuned by itself.", yes_or_no
+        False, "bool, default=False", "Whether to tune each fold separately if ``keep_folds`` is True.", yes_or_no
     )
 
 
@@ -157,34 +161,34 @@ class Growing:
     max_rules: int = parameter(
         25,
         "int, default=25",
-        "Maximum number of rules if ``p0`` is set, with stages, or when tuning.",
+        "Maximum number of rules when ``p0`` is set, with stages, or when tuning.",
         whole(1),
-        Option("--max-rules", "N", "At most N rules with --p0, --stages or tuning.", None),
+        Option("--max-rules", "N", "Keep at most N rules with --p0, with --stages or when tuning.", None),
     )
     n_bins: int = parameter(
         10,
         "int, default=10",
-        "Cut columns at the quantiles i / n_bins.",
+        "Split columns at their quantiles i / n_bins.",
         whole(2, 255),
-        Option("--bins", "N", "Cut columns at their N-quantiles."),
+        Option("--bins", "N", "Split columns at their N-quantiles."),
     )
     max_depth: int = parameter(
         2,
         "int, default=2",
-        "Depth of the trees, 1 to 4: the maximum number of splits in a rule.",
+        "Depth of the trees, from 1 to 4. This is the maximum number of splits in a rule.",
         whole(1, 4),
-        Option("--depth", "N", "Conditions in a rule, at most (1 to 4)."),
+        Option("--depth", "N", "Maximum number of conditions in a rule (1 to 4)."),
     )
     max_features: int | float | str | None = parameter(
         None,
         'int, float, "sqrt" or "log2", optional',
-        "Candidate columns at each node, as a number or as a share of them: by default a third, at least 2, and all of "
-        "them in forests on residuals.",
+        "Number or fraction of columns considered at each node. By default a third of the columns, and at least 2; "
+        "forests on residuals consider all columns.",
         check_features,
         Option(
             "--max-features",
             "N|SHARE|sqrt",
-            "Columns tried at a node: 3, 0.5, sqrt or log2. Default: a third.",
+            "Columns considered at each node: 3, 0.5, sqrt or log2. Default: a third.",
             type=str,
             parse=columns_tried,
         ),
@@ -192,34 +196,41 @@ class Growing:
     n_trees: int | str = parameter(
         "auto",
         'int or "auto", default="auto"',
-        'Trees in the forest; "auto" grows until two such forests would share ``1 - alpha`` of their rules.',
+        'Number of trees in the forest. "auto" grows trees until two such forests are expected to share ``1 - alpha`` '
+        "of their rules.",
         whole_or_auto(1),
-        Option("--trees", "N|auto", "Trees; auto grows until the rules are stable.", type=str, parse=count_or_auto),
+        Option(
+            "--trees",
+            "N|auto",
+            "Number of trees. auto: grow until the rules are stable.",
+            type=str,
+            parse=count_or_auto,
+        ),
     )
-    alpha: float = parameter(0.05, "float, default=0.05", "See ``n_trees``.", between(0, 1))
+    alpha: float = parameter(0.05, "float, default=0.05", 'Used if ``n_trees`` is "auto"; see there.', between(0, 1))
     discrete_limit: int = parameter(
-        10, "int, default=10", "A column with at most this many distinct values is cut at each of them.", whole(1, 255)
+        10, "int, default=10", "Columns with at most this many distinct values are split at each value.", whole(1, 255)
     )
     min_node_size: int = parameter(
         5,
         "int, default=5",
-        "A node with at most this many drawn rows is not split.",
+        "Nodes with at most this many drawn rows are not split.",
         whole(1, 2**31 - 1),
         Option("--min-node-size", "N", "Nodes of at most N rows are not split."),
     )
     min_samples_leaf: int | float | None = parameter(
         None,
         "int or float, optional",
-        "The fewest training rows that a rule has inside, and outside: a number of rows, or a share of them. Rules "
-        "with fewer are not selected; the trees stay the same. By default 1, as in the paper, and 5 where the "
-        "list has stages. The output of a rule with one row inside is that row's target: with 10, no output is of "
-        "fewer than ten rows. A required rule with fewer stays, with a warning.",
+        "Minimum number or fraction of training rows on each side of a rule. Rules with fewer are not selected; the "
+        "trees do not change. The default is 1, as in the paper, or 5 for lists with stages. If only one row is "
+        "inside a rule, the rule's output reveals that row's target; a minimum of 10 prevents this. Required rules "
+        "below the minimum are kept, with a warning.",
         check_support,
         Option(
             "--min-samples-leaf",
             "N|SHARE",
-            "The fewest rows inside and outside of a rule: a number, or a share such as 0.01. Default: 1, with stages "
-            "5. The output of a rule with one row inside is that row's target; 10 keeps such rules out.",
+            "Minimum rows on each side of a rule: a number, or a share such as 0.01. Default: 1, with stages 5. With "
+            "one row inside, a rule's output reveals that row's target; 10 prevents this.",
             type=float,
             parse=support,
         ),
@@ -227,46 +238,47 @@ class Growing:
     max_samples: float | None = parameter(
         None,
         "float or int, optional",
-        "Rows drawn for each tree, on average: a fraction of the rows, or a number; trees of later stages draw three "
-        "tenths of that. By default as many as there are, but at most 3,000 in later stages, and 5,000 wherever the "
-        "number of rules is tuned. With millions of rows a number such as 10,000 is enough for others too, and a tree "
-        "then costs what it draws; the paper's theory requires a fraction that tends to zero.",
+        "Average number of rows drawn for each tree, or a fraction of the rows. Trees in later stages draw 30% as "
+        "many. The default is the number of rows, but at most 5,000 when the number of rules is tuned and at most "
+        "3,000 in later stages. On millions of rows, 10,000 is usually enough and makes the time per tree independent "
+        "of the size of the table. The paper's theory requires a fraction that tends to zero.",
         share_of_rows,
         Option(
             "--max-samples",
             "X",
-            "Rows that a tree draws: a share up to 1, or a number of rows. Default: as many as there are; with tune "
-            "at most 5,000, in stages 3,000.",
+            "Rows drawn for each tree: a share up to 1, or a number. Default: the number of rows; at most 5,000 with "
+            "tune, 3,000 in later stages.",
             parse=share_or_count,
         ),
     )
     post_treatment: str = parameter(
         "sample",
         '{"sample", "paper"}, default="sample"',
-        'Which rules are dropped as combinations of more frequent ones. "paper": over the whole input space. "sample": '
-        "also where that is so on the training rows, so that no two rules hold in the same rows.",
+        'How to decide which rules are linear combinations of more frequent rules and therefore dropped. "paper" '
+        'considers the whole input space. "sample" considers the training rows as well, so that no two rules apply to '
+        "the same rows.",
         lambda name, value: check_choice(name, value, ("sample", "paper")),
-        Option("--post-treatment", "NAME", "sample: no two rules hold in the same rows. paper: as published."),
+        Option("--post-treatment", "NAME", "sample: no two rules apply to the same rows. paper: as published."),
     )
     categorical_features: Any = parameter(
         None,
         "str, int, list of them or list of bool, optional",
-        "Columns to treat as categorical, by name, by position or by one flag per column. Text, boolean and category "
-        "columns of a data frame are always categorical.",
+        "Columns to treat as categorical, given by name, by position, or as one flag per column. Text, boolean and "
+        "category columns of a data frame are always categorical.",
     )
     prepare: bool = parameter(
         False,
         "bool, default=False",
-        "Whether to convert columns that cannot be used directly: dates and times become year, month, weekday, hour "
-        "and the date itself, numbers stored as text (`$1,234.50`, `12 km`, `0.4%`) are read, and rare categories are "
-        "grouped. Columns that cannot be converted and rows without a target are ignored, with a warning. False "
-        "rejects such tables.",
+        "Whether to convert columns that cannot be used directly. Dates and times become year, month, weekday, hour "
+        "and the date itself; numbers stored as text (`$1,234.50`, `12 km`, `0.4%`) are parsed; rare categories are "
+        "grouped. Columns that cannot be converted and rows without a target are ignored, with a warning. If False, "
+        "such tables raise an error.",
         yes_or_no,
         Option(
             "--strict",
             "",
-            "Reject columns that cannot be used directly and rows without a target. Default: convert what can be "
-            "converted; in batches only dates are.",
+            "Reject columns that cannot be used directly and rows without a target. By default they are converted "
+            "where possible (in batches, only dates are).",
             "Columns",
             type=bool,
             default=False,
@@ -276,22 +288,16 @@ class Growing:
     max_levels: int = parameter(
         255,
         "int, default=255",
-        "With ``prepare``: a categorical column with more categories keeps the most frequent ones, and all others "
-        "become one, `other`. So does a category that was never seen in training.",
+        "Maximum number of categories in a column if ``prepare`` is True. The most frequent categories are kept and "
+        "the others are grouped as `other`, as are categories that did not occur in training.",
         whole(2, 255),
         Option(
             "--max-levels",
             "N",
-            "Categories of a column; the rarest beyond N are one, `other`. Not in batches.",
+            "Maximum number of categories in a column; the rarest are grouped as `other`. Not in batches.",
             "Columns",
         ),
     )
-
-
-def groups_or_name(text: str) -> Any:
-    """Typed groups of columns such as age,income;debt, or none or pairwise."""
-    named = {"none": "no_interactions", "pairwise": "pairwise"}
-    return named.get(text) or [[name.strip() for name in group.split(",")] for group in text.split(";")]
 
 
 @dataclass(eq=False, repr=False)
@@ -301,20 +307,21 @@ class Constraining:
     monotonic_cst: Any = parameter(
         None,
         "dict or list of int, optional",
-        "The direction of columns: 1 increasing, -1 decreasing, 0 either. A dict by name, or an entry per column. It "
-        "is about the prediction, with two classes about the probability of the positive one (by default the second). "
-        "Every rule obeys by itself. "
-        "Ordered categories and booleans have directions, other categories do not, nor do several classes.",
+        "Direction of the effect of each column: 1 increasing, -1 decreasing, 0 unconstrained. Give a dict of column "
+        "names, or a list with one entry per column. The constraint applies to the prediction (with two classes, to "
+        "the probability of the positive class) and holds for each rule separately. Among categorical columns only "
+        "ordered categories and booleans can have a direction. Not available with more than two classes.",
     )
     interaction_cst: Any = parameter(
         None,
         '{"no_interactions", "pairwise"} or list of lists, optional',
-        "Which columns may stand in one rule: the columns of a group, by name or position. Columns that are in no "
-        'group are one group. "no_interactions": one column a rule. "pairwise": two at most.',
+        "Which columns may occur together in a rule, as a list of groups of column names or positions. Columns not "
+        'listed form one further group. "no_interactions" allows one column per rule, "pairwise" at most two.',
         option=Option(
             "--interactions",
             "GROUPS",
-            "Columns that may stand in one rule: 'age,income;debt,rate'. none: one column a rule. pairwise: two.",
+            "Columns that may occur together in a rule: 'age,income;debt,rate'. none: one column per rule. pairwise: "
+            "two.",
             "Columns",
             type=str,
             parse=groups_or_name,
@@ -323,12 +330,12 @@ class Constraining:
     forbidden: Any = parameter(
         None,
         "list of str or pairs, optional",
-        "Columns, pairs of columns and conditions that must not appear in any rule. Conditions are text, such as "
-        "'age < 25' (nor its other side 'age >= 25') or 'age < 25 & sport' (not both in one rule).",
+        "Columns, pairs of columns and conditions that must not appear in any rule. Conditions are text: 'age < 25' "
+        "also excludes 'age >= 25'; 'age < 25 & sport' excludes the two conditions in the same rule.",
         option=Option(
             "--forbid",
             "COL|A,B|TEXT",
-            "A column, a pair of columns or conditions that no rule may have. May be repeated.",
+            "A column, pair of columns or condition that must not appear in any rule. May be repeated.",
             "Columns",
             type=list[str],
         ),
@@ -336,14 +343,14 @@ class Constraining:
     required_rules: Any = parameter(
         None,
         "list of str or Rule, optional",
-        "Rules that the list begins with, as text such as 'age < 25 & sport'. Their outputs and weights come from the "
-        "data; they stay listed at weight 0. Thresholds may be any numbers. '+2 if age < 25' (for counts, amounts and "
-        "survival '×1.5 if age < 25') fixes what a rule adds.",
+        "Rules to place at the top of the list, as text such as 'age < 25 & sport'. Thresholds may be any number. "
+        "Outputs and weights are estimated from the data, and the rules stay listed even if their weight is 0. To fix "
+        "the effect of a rule, write '+2 if age < 25', or '×1.5 if age < 25' for counts, amounts and survival.",
         option=Option(
             "--require",
             "TEXT",
-            "A rule that the list begins with, such as 'age < 25 & sport' or, with a fixed effect, '+2 if age < 25'. "
-            "May be repeated.",
+            "A rule to place at the top of the list, such as 'age < 25 & sport' or, with a fixed effect, '+2 if age < "
+            "25'. May be repeated.",
             "Columns",
             type=list[str],
         ),
@@ -357,15 +364,16 @@ class Stages:
     n_stages: int | str = parameter(
         1,
         'int or "auto", default=1',
-        "1 is the method of the paper. More stages grow forests on the residuals and add rules that correct the list: "
-        'at most this many, or with "auto" until no path is above ``p0`` or ``max_rules`` are reached; when tuned, as '
-        "many as cross-validation chooses. Each stage keeps its rules above ``p0``, or its ``n_rules`` most frequent "
-        "ones (one when tuned). Trees on residuals draw 30% as many rows as those of the first forest.",
+        "Maximum number of stages. 1 is the method of the paper. Each further stage grows a forest on the residuals "
+        "and adds rules that correct the list. Each stage keeps its rules above ``p0``, or its ``n_rules`` most "
+        'frequent rules (one when tuned). "auto" adds stages until no path has a frequency above ``p0`` or '
+        "``max_rules`` is reached; tuned estimators choose the number by cross-validation. Trees on residuals draw "
+        "30% as many rows as the trees of the first forest.",
         whole_or_auto(1),
         Option(
             "--stages",
             "N|auto",
-            "Correct the list on what it leaves unexplained, in at most N stages. 1: no corrections.",
+            "Maximum number of stages, each of which corrects what the list leaves unexplained. 1: no corrections.",
             type=str,
             parse=count_or_auto,
         ),
@@ -373,15 +381,15 @@ class Stages:
     slopes: bool | str = parameter(
         False,
         'bool or "auto", default=False',
-        "Whether a list with stages may hold slopes beside rules: terms that are linear in one numeric column. A slope "
-        'is selected where it explains more often than a cut. "auto", when tuned: where cross-validation prefers it; '
-        "with one stage there are none.",
+        "Whether a list with stages may contain slopes (terms that are linear in one numeric column) as well as "
+        'rules. Slopes compete with splits in the forests on residuals, and frequent ones are selected. With "auto", '
+        "tuned estimators use slopes if cross-validation prefers them. A list with one stage has no slopes.",
         lambda name, value: check_choice(name, value, (True, False, "auto")),
         Option(
             "--slopes",
             "yes|no|auto",
-            "With --stages: whether the list may hold slopes, linear in one column. Default: no; with tune auto, as "
-            "cross-validation prefers.",
+            "Whether a list with --stages may contain slopes, which are linear in one column. Default: no; with tune, "
+            "auto (chosen by cross-validation).",
             type=str,
             default=None,
             parse=yes_or_auto,
@@ -396,16 +404,16 @@ class Running:
     n_jobs: int | None = parameter(
         None,
         "int, optional",
-        "Number of threads; the rules do not depend on it. None is 1, -1 is all cores.",
+        "Number of threads. None means 1 and -1 means all cores. The rules do not depend on it.",
         lambda name, value: check_jobs(value),
         Option("--jobs", "N", "Threads; -1 is all cores. The rules stay the same.", None, default=-1),
     )
     device: str = parameter(
         "cpu",
         '{"cpu", "gpu", "auto"}, default="cpu"',
-        'Where trees are grown; the rules do not depend on it. "gpu" needs a GPU and ``pip install pysirus[gpu]``, '
-        'and takes rows in memory or in files. "auto" takes a GPU where there is one and enough to do. ``device_`` '
-        "says what was used.",
+        'Where to grow trees; the rules do not depend on it. "gpu" needs a GPU and ``pip install pysirus[gpu]``, and '
+        'works with rows in memory or in files. "auto" uses a GPU if one is available and likely to be faster. '
+        "``device_`` records the choice.",
         lambda name, value: check_choice(name, value, ("cpu", "gpu", "auto")),
         Option(
             "--device",
@@ -417,8 +425,8 @@ class Running:
     random_state: Any = parameter(
         None,
         "int, Generator or RandomState, optional",
-        "The seed; the same seed gives the same rules on any machine.",
-        option=Option("--seed", "N", "Seed: the same seed gives the same rules.", None, type=int, default=0),
+        "The random seed. The same seed gives the same rules on any machine.",
+        option=Option("--seed", "N", "Random seed. The same seed gives the same rules.", None, type=int, default=0),
     )
     verbose: int = parameter(0, "int, default=0", "Show progress on standard error.")
 

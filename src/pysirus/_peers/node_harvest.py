@@ -84,17 +84,17 @@ MAX_IDLE = 100  # trees in a row without a new node: there are no more to find
 @documented
 @dataclass(eq=False, repr=False)
 class NodeHarvestRegressor(TreeRuleRegressor, TreeTable, HarvestedNodes):
-    """Node harvest: a weighted mean over a few nodes of a forest, each of which predicts its mean.
+    """Node harvest: a weighted mean of the means of a few nodes of a forest.
 
-    The prediction for a row is the weighted mean over the nodes that contain it. The root, which contains all rows, is
-    one of them: its weight is ``root_weight_``, and its mean is the prediction for rows in no other node.
+    The prediction for a row is the weighted mean over the nodes that contain it. These include the root, which contains
+    all rows and has weight ``root_weight_``; its mean is the prediction for rows in no other node.
 
     {parameters}
 
     Attributes
     ----------
     selected_, rules_ : RuleSet
-        The nodes of positive weight, most frequent first; ``inside`` is the mean of a node.
+        The nodes with positive weight, most frequent first; ``inside`` is the mean of a node.
     root_weight_ : float
         Weight of the root.
     candidates_ : RuleSet

@@ -236,9 +236,9 @@ LEAST_GAP = 1e-6
 class RuleFitRegressor(TreeRuleRegressor, TreeTable, BoostedRules):
     """RuleFit: rules from boosted trees, and optionally linear terms, combined by the lasso.
 
-    The prediction has the form of SIRUS, ``intercept + sum of weight * (inside if the rule holds else
-    outside)``, which is equivalent to a coefficient times an indicator; weights can be negative. ``rule.weight *
-    (rule.inside - rule.outside)`` is the coefficient.
+    Predictions have the same form as in SIRUS, ``intercept + sum of weight * (inside if the rule applies else
+    outside)``, except that weights may be negative. This is equivalent to a coefficient, ``rule.weight * (rule.inside -
+    rule.outside)``, times an indicator.
 
     {parameters}
 
@@ -258,9 +258,9 @@ class RuleFitRegressor(TreeRuleRegressor, TreeTable, BoostedRules):
 
     Notes
     -----
-    CART trees are grown on min(n / 2, 100 + 6 sqrt(n)) rows drawn without replacement, conditional inference trees on
-    n / 2. Of several rules that hold for the same training rows, or for exactly the other rows, one is kept.
-    ``trees="conditional", n_trees=500`` are the defaults of the R package pre, but for its linear terms.
+    CART trees are grown on min(n / 2, 100 + 6 sqrt(n)) rows drawn without replacement, conditional inference trees on n
+    / 2 rows. If several rules apply to the same training rows, or to exactly the complementary rows, only one is kept.
+    ``trees="conditional", n_trees=500`` gives the defaults of the R package pre, except for its linear terms.
 
     Examples
     --------

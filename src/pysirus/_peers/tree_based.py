@@ -47,14 +47,14 @@ class BoostedRules:
         4, "float", "Mean number of leaves L: a tree has 2 + floor(Exp(mean L - 2)) of them.", between(2, 1000)
     )
     min_node_size: int = parameter(
-        7, "int", "Minimum number of rows in a node, among those its tree is grown on.", whole(1)
+        7, "int", "Minimum number of rows in a node, counting the rows drawn for its tree.", whole(1)
     )
     trees: str = parameter(
         "cart",
         '{"cart", "conditional"}',
-        "CART trees of random size, as Friedman and Popescu grow them, or conditional inference trees on half of the "
-        "rows, as the R package pre does: they split only where a test finds an association (p < 0.05), so lists "
-        "are shorter.",
+        '"cart" grows CART trees of random size, as Friedman and Popescu do. "conditional" grows conditional '
+        "inference trees on half of the rows, as the R package pre does. These split only if a test finds an "
+        "association (p < 0.05), so lists are shorter.",
         lambda name, value: check_choice(name, value, ("cart", "conditional")),
     )
     max_depth: int = parameter(3, "int", "Depth of conditional inference trees.", whole(1))
@@ -67,21 +67,21 @@ class BoostedRules:
     winsor: float = parameter(
         0.025,
         "float",
-        "Linear terms are clipped to the quantiles winsor and 1 - winsor of their column.",
+        "In linear terms, columns are clipped to their quantiles winsor and 1 - winsor.",
         between(-1e-12, 0.5),
     )
     lasso_choice: str = parameter(
         "1se",
         '{"1se", "min"}',
-        "The penalty: the largest within one standard error of the minimum cross-validated error, or the one at the "
-        "minimum.",
+        'Choice of the penalty: "1se" takes the largest within one standard error of the minimum cross-validated '
+        'error, "min" the one at the minimum.',
         lambda name, value: check_choice(name, value, ("1se", "min")),
     )
     n_rules: int | None = parameter(
         None,
         "int",
-        "The penalty is the smallest that keeps at most this many rules and linear terms, and their coefficients are "
-        "then those of least squares; by default ``lasso_choice`` decides.",
+        "If given, use the smallest penalty that keeps at most this many rules and linear terms, and then fit their "
+        "coefficients by least squares. By default ``lasso_choice`` determines the penalty.",
         whole(1, none=True),
     )
 
@@ -90,7 +90,9 @@ class BoostedRules:
 class HarvestedNodes:
     """How Node harvest grows its nodes."""
 
-    n_nodes: int = parameter(1000, "int", "Grow trees until there are this many distinct candidate nodes.", whole(1))
+    n_nodes: int = parameter(
+        1000, "int", "Number of distinct candidate nodes. Trees are grown until there are this many.", whole(1)
+    )
     max_depth: int = parameter(2, "int", "Depth of the trees: the maximum number of splits in a rule.", whole(1))
     min_node_size: int = parameter(10, "int", "Minimum number of training rows in a node.", whole(1))
     max_features: int | None = parameter(
@@ -102,11 +104,14 @@ class HarvestedNodes:
     min_weight: float = parameter(
         0.0,
         "float",
-        "Nodes of a smaller weight are removed, and so are those of less than a hundredth of the largest weight.",
+        "Nodes with a smaller weight are removed, as are nodes with less than a hundredth of the largest weight.",
         between(-1e-12, 1),
     )
     n_rules: int | None = parameter(
-        None, "int", "Only so many nodes of the largest weights are kept; by default all.", whole(1, none=True)
+        None,
+        "int",
+        "Maximum number of nodes; those with the largest weights are kept. By default all nodes are kept.",
+        whole(1, none=True),
     )
 
 
@@ -117,19 +122,20 @@ class TreeTable:
     n_bins: int | None = parameter(
         None,
         "int",
-        "Cut columns only at the quantiles i / n_bins, so that rules of two fits are comparable; by default anywhere.",
+        "If given, split columns only at their quantiles i / n_bins, so that the rules of different fits are "
+        "comparable. By default splits may be anywhere.",
         whole(2, 255, none=True),
     )
     discrete_limit: int = parameter(
         10,
         "int",
-        "With ``n_bins``: a column with at most this many distinct values is cut at each of them.",
+        "With ``n_bins``, columns with at most this many distinct values are split at each value.",
         whole(1, 255),
     )
     categorical_features: Any = replaced("categorical_features", None)
     prepare: bool = replaced("prepare", False)
     max_levels: int = replaced("max_levels", 255)
-    random_state: Any = parameter(None, PARAMETERS["random_state"].metadata["kind"], "The seed.")
+    random_state: Any = parameter(None, PARAMETERS["random_state"].metadata["kind"], "The random seed.")
 
 
 Self = TypeVar("Self", bound="TreeRuleRegressor")
@@ -249,7 +255,7 @@ class TreeRuleRegressor(RuleRegressor, TreeTable):
 
     @property
     def candidates_(self) -> RuleSet:
-        """Every distinct node of the trees as a rule without outputs, the most frequent first."""
+        """All distinct nodes of the trees as rules without outputs, most frequent first."""
         if "_candidates" not in self.__dict__:
             raise AttributeError("candidates_ exists only after fit; model files do not store it.")
         return RuleSet(self._candidates.rules(self._cuts))

@@ -144,7 +144,21 @@ LIKELY = 10_000  # names that are looked through for one that was meant
 
 
 class RuleTextError(SafeTextError, ValueError):
-    """The text of a rule cannot be read; ``position`` is the character, from 0."""
+    """The text of a rule cannot be read; ``position`` is the character, from 0.
+
+    Examples
+    --------
+    >>> from pysirus import RuleTextError, SirusRegressor
+    >>> from pysirus.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True, as_frame=True)
+    >>> try:
+    ...     SirusRegressor(required_rules=["temp > 66"]).fit(X, y)
+    ... except RuleTextError as error:
+    ...     print(error)
+    required_rules: cannot read the rule at character 6: use '<' or '>=': rules do not have '>' and '<='.
+        temp > 66
+             ^
+    """
 
     def __init__(self, text: str, position: int, problem: str, given_as: Term | None = None) -> None:
         self.text, self.position, self.problem, self.given_as = text, position, problem, given_as

@@ -37,11 +37,26 @@ SIDES = ("inside", "outside")
 class RuleSet(Sequence[FittedTerm]):
     """A rule list that prints as a table.
 
-    Two rule sets are equal if they have equal rules in the same order. The ``reading`` of a model with scores prints
-    what each rule adds in place of its weight.
+    Two rule sets are equal if they have equal rules in the same order. In models with scores, the table shows what each
+    rule adds instead of its weight.
 
-    Rules that a model shows are numbered from 1. One of weight 0 that nobody gave is not shown and has no number, so a
+    Rules are numbered from 1. Rules with weight 0 have no number and are hidden unless they are required, so that a
     rule has the same number in ``selected_``, in ``rules_`` and in a slice of either.
+
+    Examples
+    --------
+    >>> from pysirus import SirusRegressor
+    >>> from pysirus.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True, as_frame=True)
+    >>> model = SirusRegressor(n_rules=5, random_state=0).fit(X, y)
+    >>> print(model.rules_)
+    #  frequency  rule                                          weight       rows
+    1      0.284  if temp < 66 then 7.0 else 19.0                0.242  198 (60%)
+    2      0.170  if ibt < 189 then 7.4 else 18.3                0.314  197 (60%)
+    3     0.0631  if temp >= 66 & vis < 150 then 20.3 else 7.3   0.479  114 (35%)
+    4     0.0619  if vh < 5840 then 9.5 else 20.2                0.236  260 (79%)
+    >>> model.rules_[0] in model.rules_, len(model.rules_.to_frame("pandas"))
+    (True, 4)
     """
 
     def __init__(
@@ -136,7 +151,7 @@ class RuleSet(Sequence[FittedTerm]):
         Parameters
         ----------
         named : bool, default=True
-            Whether to name the class that the proportions are of; a heading may have said it.
+            Whether to name the class that the proportions refer to.
         full : bool, default=False
             Whether to print long names and sets of categories in full.
 
@@ -167,7 +182,7 @@ class RuleSet(Sequence[FittedTerm]):
         return self.html()
 
     def html(self, *, named: bool = True) -> str:
-        """The same table for a notebook."""
+        """The table as HTML, for notebooks."""
         notes = "".join(f"<p>{note}</p>" for note in self.notes)
         return html_table(*self._rows(named, False)) + notes if len(self) else "<p>(no rules)</p>"
 
@@ -177,19 +192,21 @@ class RuleSet(Sequence[FittedTerm]):
         Parameters
         ----------
         backend : {"pandas", "polars", "pyarrow"}, optional
-            The library of the frame; by default the first that is installed.
+            The library of the data frame; by default the first that is installed.
 
         Returns
         -------
         frame : DataFrame or Table
             Columns ``rule``, ``frequency``, ``inside``, ``outside``, ``n_inside``, ``n_outside``, ``share_inside``,
-            ``weight``, ``stage``, and ``effect`` where one is fixed. Of a tuned list ``n_returned``, the folds in which
-            the rule was selected too, and ``n_folds``, how many there were. Of numbers in stages then also
-            ``adds_inside`` and ``adds_outside``. Where the sum of the rules is a score, also ``mean_inside`` and
-            ``mean_outside`` (what the data say; the outputs of corrections are residuals), ``adds_inside`` and
-            ``adds_outside`` (points). Of times to an event ``median_inside``, ``events_inside`` and so on in place of
-            means. Of a list with slopes also ``per_unit`` (what a unit adds to the score), ``lower``, ``upper`` (its
-            range) and ``zero_at`` (the mean, where it adds nothing); a slope has no outputs inside and outside.
+            ``weight`` and ``stage``, and more for some models:
+
+            - fixed effects: ``effect``
+            - tuned lists: ``n_returned`` and ``n_folds``, the folds that selected the rule and their total number
+            - stages in regression: ``adds_inside`` and ``adds_outside``
+            - scores: also ``mean_inside`` and ``mean_outside``, the means in the data
+            - survival: ``median_inside``, ``events_inside`` and so on instead of means
+            - slopes, which have no outputs: ``per_unit`` (what a unit adds to the score), ``lower`` and ``upper`` (the
+              range), and ``zero_at`` (the mean, where the slope adds nothing)
         """
         data: dict[str, list[Any]] = {"rule": [rule.condition_text for rule in self]}
         for name in ("frequency", "inside", "outside", "n_inside", "n_outside", "share_inside", "weight", "stage"):

@@ -1,10 +1,7 @@
 """Paths in, rules out as data: cut identities and thresholds, never text.
 
-Rules compare by what they read, in cut identities, so that rules of two fits on two samples compare although their
-thresholds differ.
-
-A path is the set of splits that leads to a node of a tree; its rule merges the splits on one feature into one condition
-(``{x < 5, x < 3}`` reads ``x < 3``).
+Rules of two fits on two samples compare by cut identities, although their thresholds differ. A path is the set of
+splits that leads to a node; its rule merges the splits on one feature: ``{x < 5, x < 3}`` reads ``x < 3``.
 """
 
 from __future__ import annotations
@@ -40,20 +37,26 @@ Asking = TypeVar("Asking", bound="Rule")
 
 @dataclass(frozen=True)
 class Split:
-    """One side of one cut: a step of a path.
+    """One side of a cut, that is, one step of a path.
 
     Attributes
     ----------
     feature : str
         Name of the column.
     op : {"<", ">=", "in", "not in", "known", "missing"}
-        The side taken.
+        The side of the cut.
     value : float, tuple of categories, or None
-        The threshold, or the categories on the ``<`` side of a categorical cut.
+        The threshold, or for a categorical cut the categories on the ``<`` side.
     cut : tuple
         The identity of the cut, comparable between fits.
     missing : bool or None
         Whether missing values go to this side; None if the training column had none.
+
+    Examples
+    --------
+    >>> from pysirus import Split
+    >>> Split("temp", "<", 66.0, (6,)).value
+    66.0
     """
 
     feature: str
@@ -65,7 +68,7 @@ class Split:
 
 @dataclass(frozen=True)
 class Condition:
-    """What a rule asks of one feature: a half-open interval or a set of categories.
+    """A condition on one feature: a half-open interval or a set of categories.
 
     Attributes
     ----------
@@ -76,20 +79,26 @@ class Condition:
     levels : tuple or None
         The categories that satisfy the condition; None for a numeric column.
     missing : bool or None
-        Whether missing values satisfy it; None if the training column had none.
+        Whether missing values satisfy the condition; None if the training column had none.
     only_missing : bool
-        True for the condition ``x is missing``, which no known value satisfies.
+        True for the condition ``x is missing``, which only missing values satisfy.
     unseen : bool
-        Whether values not seen in training satisfy it: unseen categories, and missing values where training had none.
-        They go to the side with more of the training data.
+        Whether values that did not occur in training satisfy the condition: new categories, and missing values if the
+        training column had none. They go to the side with more training rows, by weight.
     lower_cut, upper_cut : tuple or None
-        Identities of the two cuts.
+        The identities of the two cuts, which are comparable between fits.
     share : float or None
-        Proportion of the training weight that satisfies it.
+        The proportion of the training rows, by weight, that satisfy the condition.
     column_levels : tuple
-        All categories of the column in training; empty where they are not known.
+        All categories of the training column; empty if they are not known.
     is_date : bool
-        Whether the limits are dates, in days from 1970-01-01.
+        Whether the limits are dates, in days since 1970-01-01.
+
+    Examples
+    --------
+    >>> from pysirus import Condition
+    >>> print(Condition("temp", lower=50.0, upper=66.0))
+    50 <= temp < 66
     """
 
     feature: str
@@ -202,17 +211,25 @@ def _near(first: CutIdentity | None, second: CutIdentity | None) -> bool:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Rule(Term):
-    """What a rule asks: whether all conditions hold.
+    """The conditions of a rule, which applies to the rows that satisfy all of them.
 
-    The rules of a model are of this class, and have what was learned of them besides: outputs, weight, support and
-    the other attributes of ``FittedTerm``.
+    The rules of a fitted model are instances of a subclass, which adds the outputs ``inside`` and ``outside``, the
+    ``weight``, the ``frequency`` and the numbers of rows.
 
     Attributes
     ----------
     conditions : tuple of Condition
         One per feature.
     path : tuple of Split
-        The splits it came from.
+        The splits that the rule comes from.
+
+    Examples
+    --------
+    >>> from pysirus import SirusRegressor
+    >>> from pysirus.datasets import load_ozone
+    >>> rule = SirusRegressor(random_state=0).fit(*load_ozone(return_X_y=True, as_frame=True)).rules_[0]
+    >>> rule.condition_text, round(rule.inside, 1), rule.n_inside
+    ('temp < 66', 7.0, 198)
     """
 
     kind: ClassVar[str] = "Rule"
@@ -290,7 +307,7 @@ class Rule(Term):
         return {end for c in self.conditions if c.index == index for end in (c.lower, c.upper) if end is not None}
 
     def holds(self, table: Table) -> NDArray[np.bool_]:
-        """Which rows of a table are inside."""
+        """Which rows of a table the rule applies to."""
         inside = np.ones(table.n_rows, dtype=bool)
         for condition in self.conditions:
             inside &= condition.holds(table.columns[condition.index])
@@ -298,7 +315,7 @@ class Rule(Term):
 
     @property
     def condition_text(self) -> str:
-        """The conditions alone, whole, as the parser reads them back."""
+        """The conditions as text, in the grammar that ``required_rules`` and ``without`` take."""
         return join_conditions(self.conditions, [str(condition) for condition in self.conditions])
 
     def said(self, holds: bool) -> str:
@@ -417,10 +434,8 @@ def merge_sides(sides: Sequence[SplitSide], cuts: Cuts, index: int) -> Condition
 
 def rule_of_sides(sides: Sequence[SplitSide], cuts: Sequence[Cuts], frequency: float) -> FittedTerm:
     """The rule that the splits of a path say."""
-    by_feature: dict[int, list[SplitSide]] = {}
-    for side in sides:
-        by_feature.setdefault(side.feature, []).append(side)
-    conditions = tuple(merge_sides(group, cuts[f], f) for f, group in by_feature.items())
+    columns = dict.fromkeys(side.feature for side in sides)
+    conditions = tuple(merge_sides([side for side in sides if side.feature == f], cuts[f], f) for f in columns)
     return FittedRule(conditions, tuple(_split_of(side, cuts[side.feature]) for side in sides), frequency=frequency)
 
 

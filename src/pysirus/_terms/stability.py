@@ -46,28 +46,39 @@ class Estimate(NamedTuple):
 
 @dataclass(frozen=True)
 class Stability:
-    """How much rule lists have in common, by several measures.
+    """Several measures of how much rule lists have in common.
 
     Attributes
     ----------
     dice : Estimate
-        The paper's: the mean, over pairs of lists, of twice the number of shared terms over the total number.
+        The measure of the paper: twice the number of shared terms divided by the total number of terms, averaged over
+        pairs of lists.
     corrected : Estimate or None
-        The index of Nogueira, Sechidis and Brown (2018): 0 for lists picked by chance among all terms that the table
-        allows, 1 for lists that are the same. None where it is not known what the table allows.
+        The index of Nogueira, Sechidis and Brown (2018): 0 for lists drawn at random from all possible terms, 1 for
+        identical lists. None if the set of possible terms is not known.
     nearby : Estimate
-        As ``dice``, where a rule also counts as shared if the other list has one on the same columns with the same
-        directions and cuts that are at most one quantile away.
+        Like ``dice``, but a rule also counts as shared if the other list has a rule with the same columns and
+        directions whose cuts are at most one quantile away.
     columns, columns_corrected : Estimate, and Estimate or None
-        As ``dice`` and ``corrected``, of the columns that the lists read.
+        Like ``dice`` and ``corrected``, for the columns of the lists instead of their terms.
     n_terms : float
-        Terms of a list, on average.
+        The average number of terms in a list.
     n_pairs : int
-        Pairs of lists.
+        The number of pairs of lists.
     between : str
-        What the lists come from.
+        What the lists come from, such as "folds".
     universe : Universe or None
-        How many terms and columns a list is picked from.
+        The numbers of possible terms and columns.
+
+    Examples
+    --------
+    >>> from pysirus import SirusRegressor, stability_measures
+    >>> from pysirus.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True, as_frame=True)
+    >>> models = [SirusRegressor(n_rules=5, n_trees=500, random_state=0).fit(X[k::2], y[k::2]) for k in (0, 1)]
+    >>> found = stability_measures(models, between="halves")
+    >>> found.dice.value <= found.nearby.value
+    True
     """
 
     dice: Estimate
@@ -82,12 +93,12 @@ class Stability:
 
     @property
     def measures(self) -> dict[str, Estimate]:
-        """Those that are known, by name."""
+        """The measures by name, without those that are None."""
         found = {name: getattr(self, name) for name in NAMES}
         return {name: own for name, own in found.items() if own is not None}
 
     def to_dict(self) -> dict[str, Any]:
-        """The measures as plain data, ready for JSON; None for what is not defined."""
+        """The measures as plain data, ready for JSON; None for undefined values."""
         return {
             "between": self.between,
             "n_pairs": self.n_pairs,
@@ -128,19 +139,19 @@ class Stability:
 
 
 def stability_measures(*models: Any, between: str = "lists") -> Stability:
-    """How much rule lists have in common, by several measures, each with a standard error.
+    """Measure how much rule lists have in common in several ways, with standard errors.
 
     Parameters
     ----------
     *models : rule lists or fitted models with ``rules_``
-        At least two, for example one per bootstrap sample; or one iterable of them.
+        At least two models, for example one per bootstrap sample, or an iterable of them.
     between : str, default="lists"
-        What they come from, in a word or two, for the table that is printed.
+        A word or two for the heading of the printed table, such as "folds".
 
     Returns
     -------
     measures : Stability
-        Corrected for chance where the first model was fitted here, so that its cuts are known.
+        The measures. Those corrected for chance need the cuts of the first model, so it must not come from a file.
 
     Examples
     --------
@@ -346,12 +357,12 @@ def dice_sorensen(first: Any, second: Any) -> float:
 
 
 def stability(*models: Any) -> float:
-    """The mean Dice-Sorensen index over all pairs of models.
+    """Compute stability: the mean Dice-Sorensen index over all pairs of rule lists.
 
     Parameters
     ----------
     *models : rule lists or fitted models with ``rules_``
-        At least two, for example one per fold; or one iterable of them.
+        At least two models, for example one per fold, or an iterable of them.
 
     Returns
     -------

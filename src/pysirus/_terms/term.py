@@ -255,11 +255,20 @@ class LinearTerm(Term):
     feature : str
         Name of the column.
     weight : float
-        Change of the prediction per unit of the column.
+        The change in the prediction per unit of the column.
     lower, upper : float
         Values are clipped to these limits.
     missing : float
-        Replaces a missing value: the mean of the clipped training column.
+        The value used for missing values: the mean of the clipped training column.
+
+    Examples
+    --------
+    >>> from pysirus import RuleFitRegressor
+    >>> from pysirus.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True, as_frame=True)
+    >>> model = RuleFitRegressor(n_trees=50, linear_terms=True, random_state=0).fit(X, y)
+    >>> all(term.weight != 0 for term in model.terms_)
+    True
     """
 
     kind: ClassVar[str] = "LinearTerm"

@@ -135,18 +135,18 @@ class Diff:
     Attributes
     ----------
     kept : list of (Rule, Rule)
-        The old and the new version of each rule that is in both models.
+        The old and the new version of each rule that both models contain.
     shifted : list of (Rule, Rule)
-        Old rules and the new rules that replaced them: the same features and directions, another cut.
+        Old rules and their replacements, with the same features and directions but another cut.
     added, removed : list of Rule
-        Rules that only the new model has, and rules that only the old one has.
+        Rules that only the new model contains, and rules that only the old model contains.
     stability : float
-        Dice-Sorensen index of the two lists: twice the number of kept rules over the total number.
+        The Dice-Sorensen index of the two lists: twice the number of kept rules divided by the total number.
     readings : pair
-        How the rules of each model are read, where their sum is a score; else None.
+        How the rules of each model are read if they add up to a score; otherwise None.
     changes : list of Change
-        Every other value that predictions read and that differs: intercept, baseline hazard, classes, columns, and of
-        kept rules outputs, weights, thresholds and where missing and unseen values go.
+        All other differences that affect predictions: intercept, baseline hazard, classes, columns, and the outputs,
+        weights, thresholds and treatment of missing and unseen values in kept rules.
     """
 
     kept: list[tuple[FittedTerm, FittedTerm]]
@@ -159,7 +159,7 @@ class Diff:
 
     @property
     def is_same(self) -> bool:
-        """Whether both models predict the same, whatever the row: nothing that predictions read differs."""
+        """Whether both models give the same predictions for every possible row."""
         return not (self.shifted or self.added or self.removed or self.changes)
 
     def _rows(self) -> tuple[list[str], list[list[str]]]:

@@ -73,28 +73,42 @@ class TermEvidence:
 
 @dataclass(frozen=True)
 class Evidence:
-    """How sure a list is: what resamples of its rows select.
+    """How certain a rule list is: which of its rules resamples of the rows select again.
 
     Attributes
     ----------
     terms : tuple of TermEvidence
-        For each term of the list in how many resamples it returned, and how its numbers move.
+        For each term, the number of resamples in which it was selected again, and the spread of its outputs, weight and
+        thresholds.
     expected_return : Estimate or None
-        The share of the terms that a list from an independent sample of half the size would have, from samples that
-        share no row, with a standard error over resamples. Of periods: the share of the terms of a period's list that
-        the list of the next period has.
+        The share of the terms expected to be selected again on an independent sample of half the size, estimated from
+        samples that share no row, with a standard error over resamples. For periods, the share of a period's terms that
+        the next period selects again.
     stability : dict of Stability
-        By what the lists come from: "folds", "bootstraps" and "halves", or "periods" and "next period".
+        The stability between "folds", "bootstraps" and "halves", or between "periods" and from each to the "next
+        period".
     how : str
         "halves" or "periods".
     n_resamples : int
-        Resamples that the terms are looked for in.
+        The number of resamples.
     n_rows : int
-        Rows of the table.
+        The number of rows of the table.
     retuned : bool
         Whether the size of the list was tuned again in every resample.
     forward : tuple of Forward
-        Of periods: how well each is predicted by what was learned before it.
+        For periods, how well the list learned from earlier periods predicts each one.
+
+    Examples
+    --------
+    >>> from pysirus import SirusRegressor
+    >>> from pysirus.datasets import load_machine
+    >>> X, y = load_machine(return_X_y=True, as_frame=True)
+    >>> model = SirusRegressor(n_rules=5, n_trees=500, random_state=0).fit(X, y)
+    >>> evidence = model.evidence(X, y, n_resamples=20)
+    >>> list(evidence.stability)
+    ['folds', 'bootstraps', 'halves']
+    >>> len(evidence.to_frame("pandas"))
+    5
     """
 
     terms: tuple[TermEvidence, ...]
@@ -109,8 +123,9 @@ class Evidence:
     def to_frame(self, backend: str | None = None) -> Any:
         """A row for each term; ``backend`` is "pandas", "polars" or "pyarrow".
 
-        Columns ``rule``, ``returned``, ``returned_nearby``, ends of 90% intervals ``inside_low``, ``inside_high``,
-        ``outside_low``, ``outside_high``, ``weight_low``, ``weight_high``, and ``thresholds`` in words.
+        Columns ``rule``, ``returned`` and ``returned_nearby``; the ends of 90% intervals ``inside_low``,
+        ``inside_high``, ``outside_low``, ``outside_high``, ``weight_low`` and ``weight_high``; and ``thresholds`` in
+        words.
         """
         data: dict[str, list[Any]] = {"rule": [own.term.text for own in self.terms]}
         for name in ("returned", "returned_nearby"):
@@ -123,7 +138,7 @@ class Evidence:
         return make_frame(data, backend)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, ready for JSON."""
+        """The evidence as plain data, ready for JSON."""
         rate = self.expected_return
         return {
             "how": self.how,

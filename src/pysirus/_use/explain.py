@@ -40,33 +40,33 @@ LINE = 120  # of a line with inputs; where it would be longer they stand below t
 
 @dataclass(frozen=True, repr=False)
 class Explanation:
-    """Predictions, decomposed into contributions.
+    """Predictions, decomposed into the contributions of rules and terms. Prints as a table.
 
     Attributes
     ----------
     rules : RuleSet
         The rules of the model, in the order of the columns below.
     terms : tuple of LinearTerm
-        Its linear terms, whose columns come after those of the rules.
+        The linear terms, whose columns follow those of the rules.
     measured_from : {"average", "mean", "intercept"}
-        What contributions are measured from. "average": the average training row. "mean": the mean target, for a
-        weighted mean (Node harvest). "intercept": nothing; contributions are weight times output (``raw``).
+        The reference of the contributions: the average training row, the mean target (Node harvest), or the intercept
+        (``raw``, where contributions are weight times output).
     baseline : float or ndarray of shape (n_classes,)
         The starting value of every row: the score of the average training row, the mean target or the intercept.
     contributions : ndarray of shape (n_rows, n_parts) or (n_rows, n_parts, n_classes)
         The contribution of each rule and term.
     fired : ndarray of bool of shape (n_rows, n_parts)
-        Whether the conditions of the rule hold; always True for a term.
+        Whether the rule applies to the row; always True for a linear term.
     outputs : ndarray of shape (n_rows, n_parts) or (n_rows, n_parts, n_classes)
         Weight times output of each rule and term.
     averages : ndarray of shape (n_parts,) or (n_parts, n_classes)
         The weighted mean of ``outputs`` over the training data.
     family : Family
-        What is predicted, and what baseline and contributions add up to.
+        The kind of target, and the scale on which baseline and contributions add up.
     uncertainty : tuple of dict
-        With ``coverage``: for each row the ends of its interval, or its set of classes.
+        With ``coverage``, the ends of the interval or the set of classes of each row.
     table : Table
-        The rows, whose values are told beside the conditions.
+        The rows, whose values are shown beside the conditions.
     """
 
     rules: RuleSet
@@ -140,7 +140,7 @@ class Explanation:
 
     @property
     def prediction(self) -> NDArray[np.float64]:
-        """What the scores stand for: the prediction for each row, a number or class probabilities."""
+        """The prediction for each row: a number, or class probabilities."""
         return self._respond(self.scores)
 
     @property
@@ -155,7 +155,7 @@ class Explanation:
         return self._respond(steps)
 
     def centred(self) -> Explanation:
-        """The same predictions, measured from the average training row, as ``explain`` gives them.
+        """The explanation relative to the average training row, as ``explain`` returns it.
 
         The training average of each contribution is in the baseline. A contribution says how far the rule moves this
         row away from the average row.
@@ -163,7 +163,7 @@ class Explanation:
         return self if self.measured_from == "mean" else replace(self, measured_from="average")
 
     def raw(self) -> Explanation:
-        """The same predictions as the model adds them up: weight times output of each rule, from the intercept on."""
+        """The explanation relative to the intercept, with weight times output of each rule."""
         if self.measured_from == "mean":
             raise ParameterError(
                 "Raw contributions are weight times output, and add up to a sum of rules. This model predicts a "
@@ -187,7 +187,7 @@ class Explanation:
         return f"{self.family.parts_name}, {FROM[self.measured_from]}"
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """One row per table row, rule and class.
+        """A data frame with a row for each table row, rule and class.
 
         Parameters
         ----------
@@ -298,7 +298,7 @@ class Explanation:
         lines.append(["", "prediction", *total(base + parts[row].sum(axis=0)), texts[-1]])
         if len(labels) > 1:
             lines.append(["", "probability", *family.prediction_texts(running[-1]), ""])
-        return ["fired", "rule", *family.points_names, family.prediction_header(k)], lines
+        return ["applies", "rule", *family.points_names, family.prediction_header(k)], lines
 
     def _rows(self, row: int) -> tuple[list[str], list[list[str]]]:
         if self.family.is_scored:
@@ -312,7 +312,7 @@ class Explanation:
         for name, fired, part in zip(self._short_names, self.fired[row], parts):
             lines.append(["yes" if fired else "no", name, *(f"{v:+.{decimals}f}" for v in part)])
         lines.append(["", "prediction", *(f"{v:.{decimals}f}" for v in total)])
-        return ["fired", "rule", *labels], lines
+        return ["applies", "rule", *labels], lines
 
     def _decided(self, row: int, form: str = "{}") -> str:
         """The decision of a row and the cut-off that made it; nothing where numbers are predicted."""

@@ -98,20 +98,21 @@ class Group:
 
 @dataclass(frozen=True, repr=False)
 class GroupMetrics:
-    """Metrics by group; prints as a table.
+    """Metrics by group of rows. Prints as a table.
 
     Attributes
     ----------
     by : str
-        What groups the rows.
+        The name of the column that defines the groups.
     groups : tuple of Group
-        The groups, by name.
+        The groups, ordered by name.
     whole : Group
         All rows.
     names : tuple of str
         The terms of the model.
     drivers : ndarray of shape (n_groups, n_terms)
-        The mean contribution of each term in a group less that in all rows; a row adds up to the difference of scores.
+        The mean contribution of each term in a group minus that in all rows; each row adds up to the difference in
+        scores.
     """
 
     model: Model
@@ -129,7 +130,7 @@ class GroupMetrics:
 
     @property
     def differences(self) -> dict[str, float]:
-        """The largest less the smallest rate of groups, as fairlearn defines them; for numbers that of the gaps."""
+        """The largest minus the smallest rate of the groups, as in fairlearn; for regression, of the mean gaps."""
 
         def spread(rates: Sequence[Rate | None]) -> float:
             values = [rate.value for rate in rates if rate is not None and not math.isnan(rate.value)]
@@ -148,7 +149,7 @@ class GroupMetrics:
         }
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """One row for each group, all rows last: counts, rates with intervals, metrics with standard errors."""
+        """A row for each group, and one for all rows: counts, rates with intervals, metrics with standard errors."""
         data: dict[str, list[Any]] = {"group": [], "rows": [], "small": [], "observed": [], "predicted": []}
         every = [*self.groups, self.whole]
         for group in every:
@@ -165,7 +166,7 @@ class GroupMetrics:
         return make_frame(data, backend)
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, ready for JSON."""
+        """The groups as plain data, ready for JSON."""
         rows = self.to_frame("pyarrow").to_pylist()
         drivers = [
             {name: float(value) for name, value in zip(self.names, own) if abs(value) > 0} for own in self.drivers
@@ -306,9 +307,9 @@ class _Rows:
 
 # ----------------------------------------------------------------------------------------------------------- coverage
 
-# How rules share rows out: how many each covers, which fire together, which contradict. Slopes say something of every
-# row, and have no part in it; rules keep the numbers that they have in the list. Two rules contradict each other in a
-# row where both hold and one raises the prediction, compared with rows outside it, while the other lowers it. That is
+# How many rows each rule covers, and which rules apply together or pull in opposite directions. Slopes apply to every
+# row and are left out; rules keep their numbers in the list. Two rules pull in opposite directions in a row where both
+# apply and one raises the prediction, compared with rows outside it, while the other lowers it. That is
 # no fault of a list, but a reader may want to see where it happens.
 
 
@@ -319,22 +320,22 @@ WIDTH = 92  # characters of a rule; the other columns take the rest of a line
 
 @dataclass(frozen=True)
 class Coverage:
-    """How rules share rows out.
+    """How many rows the rules cover, and where they overlap. Prints as a table.
 
     Attributes
     ----------
     rules : RuleSet
-        The rules of positive weight, and those that were given, with their numbers in the list; no slopes.
+        The rules with positive weight and all required rules, with their numbers in the list; no slopes.
     share : ndarray of shape (n_rules,)
-        Proportion of the rows in which each rule holds.
+        Proportion of the rows to which each rule applies.
     alone : ndarray of shape (n_rules,)
-        Proportion of the rows in which it is the only one that holds.
+        Proportion of the rows to which only this rule applies.
     together : ndarray of shape (n_rules, n_rules)
-        Proportion of the rows in which two rules hold.
+        Proportion of the rows to which both rules apply.
     opposed : ndarray of bool of shape (n_rules, n_rules)
-        Whether one of the two raises the prediction and the other lowers it.
+        Whether one of two rules raises the prediction and the other lowers it.
     counts : ndarray of shape (n_rows,)
-        How many rules hold in each row; 0 for rows that no rule covers.
+        The number of rules that apply to each row.
     uncovered : float
         Proportion of the rows that no rule covers.
     """
@@ -349,11 +350,11 @@ class Coverage:
 
     @property
     def contradictions(self) -> list[tuple[int, int, float]]:
-        """Pairs that hold together and pull in different directions, with the proportion of rows; most first."""
+        """Pairs of rules that apply together and pull in opposite directions, with the proportion of rows."""
         return [pair for pair in self.pairs() if self.opposed[pair[0], pair[1]]]
 
     def pairs(self) -> list[tuple[int, int, float]]:
-        """Pairs of rules that hold together somewhere, with the proportion of rows; most first."""
+        """Pairs of rules that apply together, with the proportion of rows, largest first."""
         found = [(i, j, float(self.together[i, j])) for i, j in combinations(range(len(self.rules)), 2)]
         return sorted((pair for pair in found if pair[2] > 0), key=lambda pair: -pair[2])
 
@@ -362,7 +363,7 @@ class Coverage:
         return self.rules.numbers[i] or i + 1
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """One row per rule: ``rule``, ``covers``, ``alone``, ``with_others`` and ``contradicted``.
+        """A data frame with a row for each rule: ``rule``, ``covers``, ``alone``, ``with_others`` and ``contradicted``.
 
         Parameters
         ----------
@@ -394,9 +395,9 @@ class Coverage:
         return ["#", "rule", "covers", "alone"], rows
 
     def _lines(self) -> list[str]:
-        """The rows that no rule covers, and the pairs that fire together or contradict each other most."""
+        """The rows that no rule covers, and the pairs that most often apply together or pull apart."""
         lines = [f"no rule covers {_percent(self.uncovered)} of {len(self.counts):,} rows"]
-        for title, pairs in (("fire together", self.pairs()), ("contradict each other", self.contradictions)):
+        for title, pairs in (("apply together", self.pairs()), ("pull in opposite directions", self.contradictions)):
             shown = [
                 f"{self.number(i)} and {self.number(j)} ({_percent(share)})" for i, j, share in pairs[:SHOWN_PAIRS]
             ]

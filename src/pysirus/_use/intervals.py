@@ -151,17 +151,18 @@ def sure_text(own: dict[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class IntervalCoverage:
-    """How often intervals or sets hold the truth: of all rows, and of those of each rule.
+    """How many intervals or sets contain the truth, overall and for the rows of each rule. Prints as a table.
 
     Attributes
     ----------
     wanted : float
-        The coverage that was asked for.
+        The requested coverage.
     n_rows, n_covered : int
-        Rows, and how many of them hold.
+        The number of rows, and of rows whose interval or set contains the truth.
     groups : tuple of (str, int, int)
-        Each rule as text, the rows to which it applies, and how many of them hold; also where it does not apply. Rules
-        overlap, so do these groups.
+        Each rule as text, the number of rows to which it applies, and the number of these whose interval or set
+        contains the truth; then the same for the rows to which it does not apply. Rules overlap, and so do these
+        groups.
     """
 
     wanted: float
@@ -171,12 +172,12 @@ class IntervalCoverage:
 
     @property
     def share(self) -> float:
-        """The share of all rows that hold."""
+        """The share of all rows whose interval or set contains the truth."""
         return self.n_covered / max(1, self.n_rows)
 
     @property
     def short(self) -> list[tuple[str, int, int]]:
-        """Groups whose share is below what was asked for by more than 1.96 standard errors, the worst first."""
+        """Groups whose share is below the requested coverage by more than 1.96 standard errors, worst first."""
         error = np.sqrt(self.wanted * (1 - self.wanted))
         found = [own for own in self.groups if own[2] / own[1] < self.wanted - SHORT * error / np.sqrt(own[1])]
         return sorted(found, key=lambda own: own[2] / own[1])

@@ -58,20 +58,21 @@ class Finding:
 
 @dataclass(frozen=True)
 class Monitoring:
-    """What has changed since a model was learned.
+    """What has changed since a model was fitted. Prints as tables.
 
     Attributes
     ----------
     alarm : bool
         Whether anything has changed by more than chance explains.
     verdict : str
-        The same in one sentence.
+        The result in one sentence.
     rules, columns, periods : DataFrame
-        Rules and columns, the worst first; periods in their order. ``to_frame`` makes them of another library.
+        Rules and columns, those with the clearest changes first, and periods in order. ``to_frame`` returns them in
+        another library.
     findings : tuple of Finding
         All tests.
     not_compared : tuple of str
-        What could not be compared, and why.
+        The comparisons that could not be made, and why.
     """
 
     model: Model
@@ -339,7 +340,7 @@ class Monitoring:
         return ("" if number is None else f"rule {number}, ") + one_line(str(term.fold(RULE_WIDTH)))
 
     def to_html(self) -> str:
-        """One HTML page, with a picture of each rule and column by period; it loads nothing."""
+        """An HTML page with a plot of each rule and column by period, without network requests."""
         from pysirus._use.monitor_page import monitor_page
 
         return monitor_page(self)

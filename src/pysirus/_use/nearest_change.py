@@ -128,22 +128,22 @@ HEADER = ["column", "now", "needed"]
 
 @dataclass(frozen=True, repr=False)
 class NearestChange:
-    """The smallest change of a row that brings a decision about.
+    """The smallest change to a row that leads to another decision.
 
     Attributes
     ----------
     changes : dict
-        The new value of each changed column; empty where the row is decided so already.
+        The new value of each changed column; empty if the row has the wanted decision already.
     before : dict
-        The values that the row has there.
+        The present values in these columns.
     row : data frame or array
-        The row with these values, ready to predict.
+        The row with the new values, ready for ``predict``.
     distance : float
-        The sum of the distances in quantiles; a changed category counts ``category_step``.
+        The sum of the distances in quantiles, where a changed category counts ``category_step``.
     to : str
-        What was wanted.
+        The wanted decision.
     predictions : ndarray of shape (2, n_outputs)
-        What is predicted of the row now, and with the changes: a number, or the probability of each class.
+        The prediction before and after the change: a number, or the probability of each class.
     """
 
     changes: dict[str, Any]

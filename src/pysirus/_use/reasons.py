@@ -141,25 +141,25 @@ def _added(model: Model, term: Part) -> tuple[Any, Any]:
 
 @dataclass(frozen=True, repr=False)
 class Reasons:
-    """For each row the terms, or columns, that count most.
+    """The terms, or columns, that contribute most to the decision for each row. Prints row by row.
 
-    ``base`` and all ``contributions`` of a row add up to its score; those that are not among its reasons are ``rest``.
+    ``base`` and all ``contributions`` of a row add up to its score; ``rest`` is the sum of those not listed as reasons.
 
     Attributes
     ----------
     names : tuple of str
         The rules and terms, or the columns, in the order of the model.
     contributions : ndarray of shape (n_rows, n_names)
-        What each adds to the score, less what it adds at the reference. Of two classes the score is that of the
-        positive one, of several that of the outcome.
+        What each term adds to the score, minus what it adds for the reference. With two classes this is the score of
+        the positive class, with several the score of the outcome.
     base : ndarray of shape (n_rows,)
         The score of the reference.
     outcomes : ndarray of int of shape (n_rows,)
-        The number of the class that the reasons of a row are about; 0 where numbers are predicted.
+        The index of the class that the reasons refer to; 0 for regression.
     predictions : ndarray of shape (n_rows, n_outputs)
-        What is predicted: a number, or the probability of each class.
+        The predictions: a number, or the probability of each class.
     reference : {"average", "mean", "best", "row"}
-        What contributions are measured from.
+        The reference of the contributions.
     """
 
     model: Model
@@ -188,7 +188,7 @@ class Reasons:
 
     @property
     def scores(self) -> Floats:
-        """What base and contributions add up to: the score of each row."""
+        """The score of each row: the sum of base and contributions."""
         return np.asarray(self.base + self.contributions.sum(axis=1))
 
     @cached_property
@@ -207,7 +207,7 @@ class Reasons:
 
     @property
     def rest(self) -> Floats:
-        """What is not among the reasons, in sum, for each row."""
+        """The sum of the contributions that are not listed as reasons, for each row."""
         listed = np.take_along_axis(self.contributions, np.maximum(self.ranked, 0), axis=1)
         return np.asarray(self.contributions.sum(axis=1) - np.where(self.ranked < 0, 0.0, listed).sum(axis=1))
 
@@ -220,7 +220,7 @@ class Reasons:
         return ", ".join(input_text(self.table.columns[index], row) for index in self.read[name])
 
     def to_frame(self, backend: str | None = None) -> Any:
-        """One line for each reason: those of a row in a block, the largest first.
+        """A data frame with a row for each reason, by table row and then largest first.
 
         Parameters
         ----------

@@ -87,33 +87,34 @@ class RuleOutputs:
 
 @dataclass(frozen=True)
 class Refit:
-    """A model that was learned again from new rows, and what has changed.
+    """A model fitted again on new rows, and what has changed. Prints as a comparison.
 
     Attributes
     ----------
     model : estimator or RuleModel
         The new model.
     alarm : bool
-        Whether outputs changed beyond chance, or an edit could not be repeated.
+        Whether outputs changed by more than chance explains, or an edit could not be repeated.
     diff : Diff
-        Rules that stayed, moved, came and went.
+        The rules that were kept, shifted, added and removed.
     outputs : tuple of RuleOutputs
-        Those of the old list, in its order; nothing where they could not be compared.
+        The outputs of the rules of the old list, in its order; empty if they could not be compared.
     metric : str
         The name of the metric of ``before`` and ``after``.
     before, after : tuple of (float, float or None)
-        That of the old model on the new rows and of the new model, with standard errors.
+        The metric of the old model on the new rows, and of the new model, with standard errors.
     held_out : bool
-        Whether ``after`` is of held-out rows; else of the rows that the new model was learned from, and flattering.
+        Whether ``after`` was measured on held-out rows. Otherwise it was measured on the training rows of the new model
+        and is too optimistic.
     other_decisions : float
-        Of classes the share of the new rows that the models decide otherwise; else the mean absolute difference of
-        their predictions, in standard deviations of those of the old one.
+        For classification, the share of new rows with different decisions. Otherwise the mean absolute difference
+        between the predictions, in standard deviations of the old ones.
     expected_return : Estimate or None
-        The share of the rules that lists of independent samples have in common, where resamples were asked for.
+        The share of rules that lists from independent samples have in common, if resamples were requested.
     other_classes : str
-        Which classes came and went, in words; nothing where they are the same.
+        The classes that were added or removed, in words; empty if there are none.
     notes, not_repeated : tuple of str
-        What else is to be known, and edits of the old model that the new one does not have.
+        Further remarks, and the edits of the old model that the new one lacks.
     """
 
     model: Any
@@ -139,7 +140,7 @@ class Refit:
 
     @property
     def verdict(self) -> str:
-        """What was found, in one sentence."""
+        """The result in one sentence."""
         changed = [own.number for own in self.outputs if own.changed]
         found = [self.other_classes] if self.other_classes else []
         if changed:

@@ -29,30 +29,32 @@ from pysirus._text.message import TIME, Parameter, setting
 
 @dataclass(frozen=True)
 class Score:
-    """How well a model predicts some rows.
+    """Metrics of a model on some rows. Prints as a table.
 
     Attributes
     ----------
     metrics : dict
-        By name a metric and its standard error over the rows (None where there is none). Classes: ``accuracy``,
-        ``balanced_accuracy``, ``auc`` (of more than two classes the mean of each against the rest), ``log_loss``,
-        ``brier`` (of two classes the squared error of the second's probability, of more summed over classes),
-        ``calibration_error`` (ten groups of equal size). Numbers: ``r2``, ``rmse``, ``mae``, ``unexplained_variance``.
-        Counts and amounts: ``d2`` (the share of the deviance that is explained, as scikit-learn's
-        ``d2_tweedie_score``), ``mean_deviance``, ``rmse``, ``mae``, ``unexplained_deviance``.
-        Times to an event: ``concordance``, ``integrated_brier`` (between the first and last decile of their times).
+        Metrics by name, each with its standard error over the rows, or None.
+
+        - classification: ``accuracy``, ``balanced_accuracy``, ``auc`` (with several classes, the mean of each class
+          against the rest), ``log_loss``, ``brier`` (the squared error of the probability of the second class, or
+          summed over several classes), ``calibration_error`` (ten groups of equal size)
+        - regression: ``r2``, ``rmse``, ``mae``, ``unexplained_variance``
+        - counts and amounts: ``d2`` (as scikit-learn's ``d2_tweedie_score``), ``mean_deviance``, ``rmse``, ``mae``,
+          ``unexplained_deviance``
+        - survival: ``concordance``, ``integrated_brier`` (between the first and last decile of the times)
     n_rows : int
-        Rows that weigh something.
+        The number of rows with positive weight.
     target : str
-        What is predicted.
+        The name of the target.
     weighted_by : str or None
-        The name of the weights; None where every row counts once.
+        The name of the weights; None if all rows have weight 1.
     later : Score or None
-        The same of the rows that are later than all training rows, where the model knows their times.
+        The metrics of the rows later than all training rows, if the model knows the times.
     after : str or float, optional
-        The last time of the training rows, where the times of these rows are known too.
+        The last time in the training rows, if the times of the new rows are known too.
     fingerprint : str, optional
-        A number of 64 bits, of every value and target and its row.
+        A 64-bit fingerprint of all values and targets, in the order of the rows.
     """
 
     metrics: Metrics
@@ -94,7 +96,7 @@ class Score:
         return f"out of time: {self.later.n_rows:,} rows after {after}, {metrics_line(self.later.metrics)}"
 
     def to_dict(self) -> dict[str, Any]:
-        """As plain data, ready for JSON."""
+        """The metrics as plain data, ready for JSON."""
         metrics = {name: {"value": value, "standard_error": error} for name, (value, error) in self.metrics.items()}
         weighted = {} if self.weighted_by is None else {"weighted_by": self.weighted_by}
         told = {"target": self.target, "n_rows": self.n_rows, **weighted, "metrics": metrics}

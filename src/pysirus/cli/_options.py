@@ -71,7 +71,7 @@ app = _App(
 
 DATASETS = "ozone, mpg, prostate, housing, diabetes, machine"
 TABLE_HELP = f"A CSV, Parquet or Excel file, - for standard input, or a shipped dataset: {DATASETS}."
-MODEL_HELP = "A model file that `fit --model` or `save` wrote; - for standard input."
+MODEL_HELP = "A model file written by `pysirus fit --model` or `save`; - for standard input."
 
 
 def _print_version(wanted: bool) -> None:
@@ -116,7 +116,7 @@ Groups = Annotated[
     typer.Option(
         "--groups",
         metavar="COL",
-        help="In cross-validation, rows with the same value stay in one fold: patients, customers, sites.",
+        help="Rows with the same value (patients, customers, sites) stay in the same fold of the cross-validation.",
         rich_help_panel=COLUMNS,
     ),
 ]
@@ -125,7 +125,7 @@ Periods = Annotated[
     typer.Option(
         "--periods",
         metavar="COL",
-        help="With --folds forward, the column of times: numbers, dates, or text that begins with the year.",
+        help="With --folds forward, the column with the times: numbers, dates, or text that begins with the year.",
         rich_help_panel=COLUMNS,
     ),
 ]
@@ -134,14 +134,18 @@ Increasing = Annotated[
     typer.Option(
         "--increasing",
         metavar="COL,...",
-        help="Columns in which the prediction never decreases (for two classes: the probability of the second class).",
+        help="Columns in which the prediction never decreases (with two classes, the probability of the positive "
+        "class).",
         rich_help_panel=COLUMNS,
     ),
 ]
 Decreasing = Annotated[
     list[str] | None,
     typer.Option(
-        "--decreasing", metavar="COL,...", help="Columns in which it never increases.", rich_help_panel=COLUMNS
+        "--decreasing",
+        metavar="COL,...",
+        help="Columns in which the prediction never increases.",
+        rich_help_panel=COLUMNS,
     ),
 ]
 Exposure = Annotated[
@@ -149,8 +153,8 @@ Exposure = Annotated[
     typer.Option(
         "--exposure",
         metavar="COL",
-        help="With --loss poisson or tweedie: what counts or amounts were collected over, such as years. "
-        "Predictions are per unit of it.",
+        help="With --loss poisson or tweedie: the exposure of counts or amounts, such as years. Predictions are per "
+        "unit of exposure.",
         rich_help_panel=COLUMNS,
     ),
 ]
@@ -159,7 +163,7 @@ Time = Annotated[
     typer.Option(
         "--time",
         metavar="COL",
-        help="Survival: the time to the event or to the end of the observation, instead of --target.",
+        help="Survival: the time to the event or the end of observation, instead of --target.",
         rich_help_panel=COLUMNS,
     ),
 ]
@@ -168,8 +172,8 @@ Event = Annotated[
     typer.Option(
         "--event",
         metavar="COL[=VALUE]",
-        help="Survival: whether the time ended with the event (1, true) or was censored (0, false). status=2: 2 is the "
-        "event, all else is censored.",
+        help="Survival: whether the event occurred (1, true) or the time was censored (0, false). status=2: the value "
+        "2 is the event, all others are censored.",
         rich_help_panel=COLUMNS,
     ),
 ]
@@ -178,7 +182,7 @@ Sql = Annotated[
     typer.Option(
         "--sql",
         metavar="QUERY",
-        help="TABLE is a database (DuckDB, SQLite, postgresql://...): take the rows that this query answers.",
+        help="Read the result of this query. TABLE is then a database (DuckDB, SQLite, postgresql://...).",
         rich_help_panel=COLUMNS,
     ),
 ]
@@ -187,7 +191,8 @@ Memory = Annotated[
     typer.Option(
         "--memory",
         metavar="SIZE",
-        help="Read Parquet or CSV in batches, with about this much memory: 500MB, 2GB. Several files: 1GB by default.",
+        help="Read Parquet or CSV files in batches, using about this much memory: 500MB, 2GB. For several files the "
+        "default is 1GB.",
         rich_help_panel=COLUMNS,
     ),
 ]
@@ -196,7 +201,7 @@ Task = Annotated[
     typer.Option(
         "--task",
         metavar="TASK",
-        help="regression, classification or auto: text and true/false are classes, numbers are not.",
+        help="regression, classification or auto (text and true/false targets are classes, numbers are not).",
         rich_help_panel=COLUMNS,
     ),
 ]
@@ -205,7 +210,7 @@ ModelOut = Annotated[
 ]
 JsonOut = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 Quiet = Annotated[
-    bool, typer.Option("--quiet", "-q", help="Print no table and no progress: only warnings, errors and --json.")
+    bool, typer.Option("--quiet", "-q", help="Print no table and no progress, only warnings, errors and --json.")
 ]
 
 

@@ -25,7 +25,9 @@ from pysirus.cli.use import Json, Model, load_model
 Output = Annotated[
     Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write here (.csv, .parquet) instead of printing.")
 ]
-Row = Annotated[int | None, typer.Option("--row", "-r", metavar="N", help="One row alone, in words; the first is 1.")]
+Row = Annotated[
+    int | None, typer.Option("--row", "-r", metavar="N", help="Only this row, in words. The first row is 1.")
+]
 
 
 def rows_of(model: Any, table: str) -> Any:
@@ -47,30 +49,31 @@ def one_row(rows: Any, row: int, option: str) -> Any:
 def reasons(
     model: Model,
     table: Rows,
-    k: Annotated[int, typer.Option("-k", metavar="N", help="Reasons of a row, at most.")] = 4,
+    k: Annotated[int, typer.Option("-k", metavar="N", help="Maximum number of reasons per row.")] = 4,
     row: Row = None,
     direction: Annotated[
         str | None,
-        typer.Option(metavar="WAY", help="for, against or both. Default: for with classes, else both."),
+        typer.Option(metavar="WAY", help="for, against or both. Default: for in classification, otherwise both."),
     ] = None,
     outcome: Annotated[
         str | None,
-        typer.Option(metavar="CLASS", help="The class that reasons are for or against. Default: the decided one."),
+        typer.Option(metavar="CLASS", help="The class to give reasons for or against. Default: the predicted class."),
     ] = None,
     reference: Annotated[
         str,
         typer.Option(
-            metavar="FROM", help="What they are measured from: average, best (of each term), or the number of a row."
+            metavar="FROM",
+            help="The reference for contributions: average, best (for each term), or the number of a row.",
         ),
     ] = "average",
-    by: Annotated[str, typer.Option(metavar="WHAT", help="rule, or column to sum by column.")] = "rule",
+    by: Annotated[str, typer.Option(metavar="WHAT", help="rule, or column to sum contributions by column.")] = "rule",
     output: Output = None,
     json: Json = False,
 ) -> None:
-    """List the terms that count most for or against the decision about each row, with the values that they read.
+    """List the terms that contribute most for or against the decision for each row, with the input values.
 
-    Contributions are parts of the score, and with everything else add up to it; of two classes the score is that of the
-    positive one, as in [bold]pysirus explain[/bold]. Texts of rules are set by [bold]pysirus edit --reason[/bold].
+    The contributions of all terms add up to the score. With two classes it is that of the
+    positive one, as in [bold]pysirus explain[/bold]. To give rules texts, use [bold]pysirus edit --reason[/bold].
 
     Example: [bold]pysirus reasons credit.json new.csv --outcome bad -o reasons.csv[/bold]
 
@@ -110,23 +113,21 @@ def decide(
     model: Model,
     table: Annotated[
         str | None,
-        typer.Argument(metavar="[TABLE]", help=TABLE_HELP + " Rows that the model has not seen, with the target."),
+        typer.Argument(metavar="[TABLE]", help=TABLE_HELP + " Rows that the model was not fitted on, with the target."),
     ] = None,
     costs: Annotated[
         str | None,
-        typer.Option(metavar="CLASS=N,...", help="What a mistake about a row of each class costs: good=1,bad=5."),
+        typer.Option(metavar="CLASS=N,...", help="The cost of misclassifying a row of each class: good=1,bad=5."),
     ] = None,
-    rate: Annotated[
-        float | None, typer.Option(metavar="S", help="The share of rows for which the positive class is decided.")
-    ] = None,
+    rate: Annotated[float | None, typer.Option(metavar="S", help="The share of rows to classify as positive.")] = None,
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="The model file to write.", show_default=False)
     ] = None,
 ) -> None:
-    """Set how a class is decided for: by the cost of mistakes, or by a rate. The model file keeps it.
+    """Set how the model decides between classes: by the costs of errors, or by a rate.
 
-    The cut-off of two classes is chosen on the rows of TABLE, or on the held-out rows that a tuned model keeps. Without
-    --costs and --rate the most likely class is decided for again.
+    The cut-off between two classes is chosen on the rows of TABLE, or on the held-out rows stored in a tuned model.
+    Without --costs and --rate the model predicts the most likely class again.
 
     Example: [bold]pysirus decide credit.json --costs good=1,bad=5 -o careful.json[/bold]
     """
@@ -169,17 +170,22 @@ def alternatives(
     parameters: dict[str, Any],
     without: Annotated[
         list[str] | None,
-        typer.Option("--without", metavar="COL,...", help="Columns to do without: each by itself, and all together."),
+        typer.Option("--without", metavar="COL,...", help="Columns to drop: each separately, and all together."),
     ] = None,
     rules: Annotated[
-        str | None, typer.Option("--rules", metavar="N,...", help="Lengths to compare besides the tuned one.")
+        str | None,
+        typer.Option("--rules", metavar="N,...", help="Lengths to compare, in addition to the tuned length."),
     ] = None,
     monotone: Annotated[
         list[str] | None,
-        typer.Option("--monotone", metavar="COL=1|-1", help="A column in which predictions only rise or fall."),
+        typer.Option(
+            "--monotone",
+            metavar="COL=1|-1",
+            help="A column in which predictions may only increase (1) or decrease (-1).",
+        ),
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw loss against stability to this PNG, PDF or SVG file.")
+        Path | None, typer.Option(metavar="FILE", help="Plot loss against stability to this PNG, PDF or SVG file.")
     ] = None,
     json: Json = False,
     categorical: options.Categorical = None,
@@ -188,9 +194,9 @@ def alternatives(
     groups: options.Groups = None,
     task: options.Task = "auto",
 ) -> None:
-    """Compare what restrictions and lengths of a rule list cost, each tuned on the same folds.
+    """Compare what restrictions on a rule list, and other lengths, cost on the same folds.
 
-    The price is the held-out loss less that of the tuned list without restriction, with its paired standard error.
+    The cost is the difference in held-out loss from the unrestricted tuned list, with its paired standard error.
 
     Example: [bold]pysirus alternatives credit.csv --target Status --without age,sex --rules 5,8,12[/bold]
     """
@@ -249,25 +255,27 @@ def change(
     model: Model,
     table: Rows,
     to: Annotated[
-        str, typer.Option("--to", metavar="WHAT", help="The class that is wanted, or '>= 20', '<= 5', '20 to 30'.")
+        str, typer.Option("--to", metavar="WHAT", help="The wanted class or range: '>= 20', '<= 5', '20 to 30'.")
     ],
-    row: Annotated[int, typer.Option("--row", "-r", metavar="N", help="The row to change; the first is 1.")] = 1,
+    row: Annotated[int, typer.Option("--row", "-r", metavar="N", help="The row to change. The first row is 1.")] = 1,
     fixed: Annotated[
-        list[str] | None, typer.Option("--fixed", metavar="COL,...", help="Columns that stay as they are.")
+        list[str] | None, typer.Option("--fixed", metavar="COL,...", help="Columns that must not change.")
     ] = None,
-    up: Annotated[list[str] | None, typer.Option("--up", metavar="COL,...", help="Columns that may only rise.")] = None,
+    up: Annotated[
+        list[str] | None, typer.Option("--up", metavar="COL,...", help="Columns that may only increase.")
+    ] = None,
     down: Annotated[
-        list[str] | None, typer.Option("--down", metavar="COL,...", help="Columns that may only fall.")
+        list[str] | None, typer.Option("--down", metavar="COL,...", help="Columns that may only decrease.")
     ] = None,
     category_step: Annotated[
-        float, typer.Option(metavar="S", help="What a changed category counts, in quantiles.")
+        float, typer.Option(metavar="S", help="The distance of changing a category, in quantiles.")
     ] = 0.25,
     json: Json = False,
 ) -> None:
-    """Find the smallest change of a row that changes its decision: fewest columns first, then nearest in quantiles.
+    """Find the smallest change to a row that changes its decision: fewest columns first, then smallest in quantiles.
 
-    Quantiles are those of the training rows that the model keeps: other rows of the TABLE make no difference. Where no
-    change does it, that is said, and JSON has null.
+    Quantiles are those of the training rows, which the model stores; other rows of TABLE make no difference. If no
+    change leads to the decision, the command says so, and --json prints null.
 
     Example: [bold]pysirus change credit.json new.csv --row 12 --to good --fixed age --up income[/bold]
     """

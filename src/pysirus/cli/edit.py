@@ -19,28 +19,30 @@ def evidence(
     model: Annotated[Path, typer.Argument(metavar="MODEL", help=MODEL_HELP)],
     table: Annotated[str, typer.Argument(metavar="TABLE", help=TABLE_HELP + " The training rows.")],
     resamples: Annotated[
-        int, typer.Option("--resamples", metavar="N", help="Samples of half of the rows, in disjoint pairs.", min=4)
+        int, typer.Option("--resamples", metavar="N", help="Number of half-samples, drawn in disjoint pairs.", min=4)
     ] = 100,
     periods: Annotated[
         str | None,
-        typer.Option("--periods", metavar="COL", help="A list for each period in this column, instead of halves."),
+        typer.Option(
+            "--periods", metavar="COL", help="Learn a list for each period in this column instead of half-samples."
+        ),
     ] = None,
     groups: Annotated[
-        str | None, typer.Option("--groups", metavar="COL", help="Rows of a group stay in the same half.")
+        str | None, typer.Option("--groups", metavar="COL", help="Rows with the same value stay in the same half.")
     ] = None,
     retune: Annotated[
-        bool, typer.Option("--retune", help="Tune the number of rules again in every sample. Takes long.")
+        bool, typer.Option("--retune", help="Tune the number of rules again in every sample (slow).")
     ] = False,
     weights: Weights = None,
     jobs: Annotated[int, typer.Option("--jobs", metavar="N", help="Threads; -1 is all cores.")] = -1,
     json: Json = False,
 ) -> None:
-    """How sure a rule list is: which of its rules return in lists from other samples of the rows.
+    """Estimate how certain a rule list is: which of its rules are selected again on resamples of the rows?
 
-    Half of the rows are drawn, without replacement, a list is learned from them, again and again. RETURNED is the share
-    of these lists that have the rule, NEARBY also counts rules whose cuts are one quantile away. Below the rules: how
-    many of them a list from an independent sample of half the size would have, and the stability between folds,
-    bootstrap samples and disjoint halves. Parquet files, folders and patterns need not fit into memory.
+    The command draws half of the rows without replacement and learns a list from them, many times. RETURNED is the
+    share of these lists that contain the rule; NEARBY also counts rules whose cuts are one quantile away. Below the
+    rules it prints how many of them to expect in a list from an independent sample of half the size, and the stability
+    between folds, bootstrap samples and disjoint halves. Parquet files, folders and patterns need not fit into memory.
 
     Example: [bold]pysirus evidence houses.json houses.csv[/bold]
 
@@ -67,14 +69,14 @@ def calibrate(
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="The file of folds to write.")
     ] = None,
     groups: Annotated[
-        str | None, typer.Option("--groups", metavar="COL", help="Rows of a group stay in the same fold.")
+        str | None, typer.Option("--groups", metavar="COL", help="Rows with the same value stay in the same fold.")
     ] = None,
-    nested: Annotated[bool, typer.Option("--nested", help="Tune each fold by itself. Takes long.")] = False,
+    nested: Annotated[bool, typer.Option("--nested", help="Tune each fold separately (slow).")] = False,
     weights: Weights = None,
 ) -> None:
-    """Learn lists in ten folds and keep how far they miss held-out rows, for intervals of predictions.
+    """Prepare prediction intervals: learn a list in each of ten folds and keep the held-out errors.
 
-    The file of folds belongs to the model. It holds the targets of the training rows.
+    The file of folds belongs to this model. It contains the targets of the training rows.
 
     Example: [bold]pysirus calibrate houses.json houses.csv -o houses.folds.json[/bold]
 
@@ -151,7 +153,7 @@ def edit(
         str | None,
         typer.Argument(
             metavar="[TABLE]",
-            help=TABLE_HELP + " The training rows, to fit weights on: needed to add rules, and for survival.",
+            help=TABLE_HELP + " The training rows, needed to add rules, and for survival.",
         ),
     ] = None,
     output: Annotated[
@@ -159,33 +161,41 @@ def edit(
     ] = None,
     rules: Annotated[
         int | None,
-        typer.Option("--rules", metavar="N", help="Take the first N rules; of a tuned model also more than it has."),
+        typer.Option("--rules", metavar="N", help="Keep the first N rules; a tuned model also offers longer lists."),
     ] = None,
     without: Annotated[
         list[str] | None,
-        typer.Option("--without", metavar="RULE", help="Remove a rule: its number in the list, from 1, or its text."),
+        typer.Option(
+            "--without", metavar="RULE", help="Remove a rule, given by its number in the list (from 1) or its text."
+        ),
     ] = None,
     add: Annotated[
         list[str] | None,
-        typer.Option("--add", metavar="RULE", help="Add a rule: its text, such as 'age < 25 & job in {cook, clerk}'."),
+        typer.Option(
+            "--add", metavar="RULE", help="Add a rule, given by its text, such as 'age < 25 & job in {cook, clerk}'."
+        ),
     ] = None,
     reason: Annotated[
         list[str] | None,
         typer.Option(
             "--reason",
             metavar="RULE=TEXT",
-            help="What people are told where a rule counts, by its number: 3='R03 income', or with a | "
-            "between what is told where it applies and where it does not.",
+            help="The text of a rule as a reason, by its number: 3='R03 income'. Two texts separated by | are shown "
+            "if the rule applies and if it does not.",
         ),
     ] = None,
     weights: Weights = None,
-    note: Annotated[str | None, typer.Option("--note", metavar="TEXT", help="Why, for the model's trail.")] = None,
-    by: Annotated[str | None, typer.Option("--by", metavar="NAME", help="Who, for the model's trail.")] = None,
+    note: Annotated[
+        str | None, typer.Option("--note", metavar="TEXT", help="The reason, for the log of edits.")
+    ] = None,
+    by: Annotated[
+        str | None, typer.Option("--by", metavar="NAME", help="The editor's name, for the log of edits.")
+    ] = None,
 ) -> None:
-    """Remove rules from a model, or add some, and fit the weights again. The file keeps a trail of its edits.
+    """Remove rules from a model or add rules, and refit the weights. The model file keeps a log of edits.
 
-    On the training rows the other rules keep their outputs. On another TABLE everything is estimated on its rows:
-    outputs and counts of all rules, and all weights. A warning says so, and the file.
+    If TABLE contains the training rows, the other rules keep their outputs. If it contains other rows, the outputs,
+    counts and weights of all rules are estimated on them, with a warning; the model file records it.
 
     Example: [bold]pysirus edit credit.json --without 3 --note "not allowed" --by "A. Smith" -o signed.json[/bold]
 

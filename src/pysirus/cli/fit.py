@@ -42,7 +42,7 @@ def tune(
     json: options.JsonOut = False,
     quiet: options.Quiet = False,
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Draw error and stability to this PNG, PDF or SVG file.")
+        Path | None, typer.Option(metavar="FILE", help="Plot error and stability to this PNG, PDF or SVG file.")
     ] = None,
     categorical: options.Categorical = None,
     drop: options.Drop = None,
@@ -142,7 +142,7 @@ def fit(
         bool, typer.Option("--tune", help="Choose the number of rules by cross-validation, as `pysirus tune` does.")
     ] = False,
     cv: Annotated[
-        bool, typer.Option("--cv", help="Also estimate the error of such a list by 10-fold cross-validation.")
+        bool, typer.Option("--cv", help="Also estimate the error of a list of this size by 10-fold cross-validation.")
     ] = False,
     model: options.ModelOut = None,
     json: options.JsonOut = False,
@@ -205,16 +205,16 @@ def fit(
 @app.command()
 def workbench(
     table: Annotated[
-        Path | None, typer.Argument(metavar="[TABLE]", help="A CSV, Parquet or Excel file to begin with.")
+        Path | None, typer.Argument(metavar="[TABLE]", help="A CSV, Parquet or Excel file to start with.")
     ] = None,
     browser: Annotated[
-        bool, typer.Option("--browser/--no-browser", help="Open the page, or print its address only.")
+        bool, typer.Option("--browser/--no-browser", help="Open the page, or only print its address.")
     ] = True,
-    port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="The port. Default: any that is free.")] = 0,
+    port: Annotated[int, typer.Option(metavar="N", min=0, max=65535, help="The port. Default: any free port.")] = 0,
 ) -> None:
-    """Open a page on this computer: look at a table, tune, edit, compare, sign and export a list, without code.
+    """Open a page in the browser to look at a table and to tune, edit, compare, sign and export a list, without code.
 
-    The page is for this computer alone, and nothing leaves it. Ctrl-C ends it.
+    The page is available only on this computer, and no data leave it. Stop it with Ctrl-C.
 
     Example: [bold]pysirus workbench credit.csv[/bold]
     """

@@ -18,43 +18,56 @@ def monitor(
     table: Annotated[str, typer.Argument(metavar="TABLE", help=TABLE_HELP + FILES_HELP + " The new rows.")],
     time: Annotated[
         str | None,
-        typer.Option("--time", metavar="COL", help="When rows are from: dates, taken by month, or names of periods."),
+        typer.Option(
+            "--time",
+            metavar="COL",
+            help="The column with the period of each row: dates, which are grouped by month, or names of periods.",
+        ),
     ] = None,
     target: Annotated[
         str | None,
-        typer.Option("--target", "-t", metavar="COL", help="The column of the target. Default: the model's target."),
+        typer.Option("--target", "-t", metavar="COL", help="The column of the target. Default: the model's."),
     ] = None,
     weights: Weights = None,
     training: Annotated[
         str | None,
-        typer.Option("--training", metavar="TABLE", help="Compare with these rows, not with what the model remembers."),
+        typer.Option(
+            "--training",
+            metavar="TABLE",
+            help="Compare with these rows instead of the training rows recorded in the model.",
+        ),
     ] = None,
-    sums: Annotated[bool, typer.Option("--sums", help="TABLE has the sums that the query of --sql has found.")] = False,
+    sums: Annotated[
+        bool, typer.Option("--sums", help="TABLE contains the sums that the query of --sql returned.")
+    ] = False,
     sql: Annotated[
         bool,
-        typer.Option("--sql", help="TABLE is one of a database: print the query whose sums --sums reads."),
+        typer.Option(
+            "--sql",
+            help="TABLE is the name of a table in a database: print the query that computes the sums for --sums.",
+        ),
     ] = False,
     dialect: Annotated[
-        str | None, typer.Option(metavar="NAME", help="With --sql: the engine, such as duckdb or postgres.")
+        str | None, typer.Option(metavar="NAME", help="With --sql: the database engine, such as duckdb or postgres.")
     ] = None,
     math_functions: Annotated[
-        bool, typer.Option("--math-functions", help="With --sql: this SQLite has EXP, which not every one has.")
+        bool, typer.Option("--math-functions", help="With --sql: your SQLite has the function EXP (not all builds do).")
     ] = False,
     alpha: Annotated[
-        float, typer.Option(metavar="P", help="The chance of an alarm where nothing has changed, at most.")
+        float, typer.Option(metavar="P", help="Upper bound on the probability of an alarm if nothing has changed.")
     ] = 0.01,
     tolerance: Annotated[
-        float, typer.Option(metavar="S", help="Smaller changes, in standard deviations, raise no alarm.")
+        float, typer.Option(metavar="S", help="Changes smaller than this, in standard deviations, raise no alarm.")
     ] = 0.02,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Also write an HTML page with pictures.")
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Also write an HTML page with plots.")
     ] = None,
     json: Json = False,
 ) -> None:
-    """Compare new rows with the training rows: have rules, columns, outputs or the error changed?
+    """Compare new rows with the training rows: have the rules, columns, outputs or error changed?
 
-    Where the table has the model's target, outputs of rules and the error are compared too. Tests are corrected for
-    their number. With an alarm the exit code is 3.
+    If the table contains the target, the outputs of rules and the error are compared too. The tests are corrected for
+    multiplicity. The exit code is 3 if there is an alarm.
 
     Example: [bold]pysirus monitor credit.json june.csv --time month -o june.html[/bold]
 
@@ -104,13 +117,16 @@ def refit(
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="Write the new model to this file.")
     ] = None,
     alpha: Annotated[
-        float, typer.Option(metavar="P", help="The chance that an output is called changed where none is, at most.")
+        float,
+        typer.Option(
+            metavar="P", help="Upper bound on the probability of reporting a changed output if none has changed."
+        ),
     ] = 0.01,
     fail_below: Annotated[
         float | None,
         typer.Option(
             metavar="S",
-            help="Also leave with code 3 if the stability between the two lists is below this.",
+            help="Also exit with code 3 if the stability between the two lists is below this.",
             min=0,
             max=1,
         ),
@@ -118,17 +134,19 @@ def refit(
     resamples: Annotated[
         int,
         typer.Option(
-            "--resamples", metavar="N", help="Samples of half of the rows: how many rules may be expected back."
+            "--resamples",
+            metavar="N",
+            help="Number of half-samples used to estimate how many rules should be selected again.",
         ),
     ] = 0,
     jobs: Annotated[int | None, typer.Option("--jobs", metavar="N", help="Threads. Default: the model's.")] = None,
     json: Json = False,
 ) -> None:
-    """Learn a model again from new rows, by the same recipe, and say what has changed.
+    """Fit a model again on new rows with the same recipe, and show what has changed.
 
-    The recipe is the settings and the seed, constraints and required rules and, of a model that was changed, its edits,
-    its cut-off and its texts of reasons. Where outputs changed beyond chance, or an edit cannot be repeated, the exit
-    code is 3; the new model is written all the same.
+    The recipe comprises the settings, the seed, the constraints and required rules and, if the model was changed after
+    the fit, its edits, cut-off and reason texts. The exit code is 3 if outputs changed by more than chance explains or
+    an edit cannot be repeated; the new model is written in any case.
 
     Example: [bold]pysirus refit credit.json 2026.parquet -o credit-2026.json[/bold]
     """

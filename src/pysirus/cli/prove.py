@@ -19,22 +19,26 @@ def verify(
         str | None, typer.Argument(metavar="[TABLE]", help=TABLE_HELP + " The training rows, to fit again.")
     ] = None,
     sql: Annotated[
-        Path | None, typer.Option("--sql", metavar="FILE", help="A deployed query, as `export --to sql` writes it.")
+        Path | None,
+        typer.Option("--sql", metavar="FILE", help="A deployed query in the form that `export --to sql` writes."),
     ] = None,
     on: Annotated[
         Path | None, typer.Option("--on", metavar="FILE", help="The DuckDB or SQLite database to run it on.")
     ] = None,
-    prediction: Annotated[str, typer.Option(metavar="COL", help="The query's column of predictions.")] = "prediction",
+    prediction: Annotated[
+        str, typer.Option(metavar="COL", help="The column of predictions in the query.")
+    ] = "prediction",
     key: Annotated[
-        Path | None, typer.Option("--key", metavar="FILE", help="A public key (PEM): it must have signed the file.")
+        Path | None,
+        typer.Option("--key", metavar="FILE", help="A public key (PEM) that must match a signature of the file."),
     ] = None,
     jobs: Annotated[int | None, typer.Option("--jobs", metavar="N", help="Threads. Default: the model's.")] = None,
     json: Json = False,
 ) -> None:
     """Check a model file: fit it again, compare a deployed query with it, and check its signatures.
 
-    With TABLE the model is learned again, with its settings and seed, and every number is compared. The exit code is 3
-    where something differs: data, settings or the file.
+    With TABLE the model is fitted again with its settings and seed, and every number is compared. The exit code is 3 if
+    something differs: the data, the settings or the file.
 
     Example: [bold]pysirus verify credit.json train.parquet[/bold]
 
@@ -166,13 +170,15 @@ def _on_duckdb(query: str, database: Path) -> Any:
 def sign(
     model: Model,
     by: Annotated[str, typer.Option("--by", metavar="NAME", help="Who signs.")],
-    key: Annotated[Path, typer.Option("--key", metavar="FILE", help="A private key of Ed25519, in PEM form.")],
-    note: Annotated[str | None, typer.Option("--note", metavar="TEXT", help="What the signature stands for.")] = None,
+    key: Annotated[Path, typer.Option("--key", metavar="FILE", help="An Ed25519 private key in PEM format.")],
+    note: Annotated[
+        str | None, typer.Option("--note", metavar="TEXT", help='The meaning of the signature, such as "validated".')
+    ] = None,
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", metavar="FILE", help="Where to write. Default: the same file.")
+        Path | None, typer.Option("--output", "-o", metavar="FILE", help="The file to write. Default: the same file.")
     ] = None,
 ) -> None:
-    """Sign a model file. `pysirus verify` then says who signed it, and whether it was changed since.
+    """Sign a model file. `pysirus verify` then shows who signed it and whether it has changed since.
 
     Example: [bold]pysirus sign credit.json --by "A. Smith" --key key.pem --note "validated"[/bold]
     """
@@ -198,33 +204,35 @@ def card(
     model: Annotated[Path | None, typer.Argument(metavar="MODEL", help=MODEL_HELP, show_default=False)] = None,
     table: Annotated[
         str | None,
-        typer.Argument(metavar="[TABLE]", help=TABLE_HELP + " Rows that the model has not seen, with the target."),
+        typer.Argument(metavar="[TABLE]", help=TABLE_HELP + " Rows that the model was not fitted on, with the target."),
     ] = None,
     output: Annotated[
         Path | None,
         typer.Option("--output", "-o", metavar="FILE", help="Write here: .md or .html. Default: print Markdown."),
     ] = None,
     about: Annotated[
-        Path | None, typer.Option("--about", metavar="FILE", help="What a person says, as TOML; see --template.")
+        Path | None,
+        typer.Option("--about", metavar="FILE", help="Statements by a person, as a TOML file; see --template."),
     ] = None,
     template: Annotated[
         bool, typer.Option("--template", help="Print a blank file for --about, with explanations.")
     ] = False,
     by: Annotated[
-        str | None, typer.Option("--by", metavar="COL", help="Compare the groups of TABLE that this column makes.")
+        str | None,
+        typer.Option("--by", metavar="COL", help="Compare the groups of rows given by this column of TABLE."),
     ] = None,
     evidence: Annotated[
-        Path | None, typer.Option("--evidence", metavar="FILE", help="What `pysirus evidence --json` printed.")
+        Path | None, typer.Option("--evidence", metavar="FILE", help="The output of `pysirus evidence --json`.")
     ] = None,
     monitoring: Annotated[
-        Path | None, typer.Option("--monitoring", metavar="FILE", help="What `pysirus monitor --json` printed.")
+        Path | None, typer.Option("--monitoring", metavar="FILE", help="The output of `pysirus monitor --json`.")
     ] = None,
     title: Annotated[str | None, typer.Option("--title", metavar="TEXT", help="The heading.")] = None,
 ) -> None:
     """Write a model card: purpose, population, data, method, rules, evidence, groups, limits, monitoring and owner.
 
-    What the model file knows is filled in. What only a person can say comes from --about; what is not there is marked
-    "not stated". With TABLE metrics of rows that the model has not seen are added.
+    The command fills in what the model file records. Statements that only a person can make come from --about; missing
+    ones are marked "not stated". TABLE adds metrics on rows that the model was not fitted on.
 
     Example: [bold]pysirus card credit.json --about about.toml -o card.html[/bold]
 

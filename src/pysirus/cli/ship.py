@@ -14,18 +14,19 @@ from pysirus.cli.use import FoldsFile, Interval, Json, Model, Weights, load_mode
 if TYPE_CHECKING:
     from pysirus.estimators.rule_model import RuleModel
 
-Rows = Annotated[str, typer.Argument(metavar="TABLE", help=TABLE_HELP + " Columns are found by name.")]
+Rows = Annotated[str, typer.Argument(metavar="TABLE", help=TABLE_HELP + " Columns are matched by name.")]
 
 
 @app.command()
 def explain(
     model: Model,
     table: Rows,
-    row: Annotated[int, typer.Option("--row", "-r", metavar="N", help="The row to explain; the first is 1.")] = 1,
+    row: Annotated[int, typer.Option("--row", "-r", metavar="N", help="The row to explain. The first row is 1.")] = 1,
     raw: Annotated[
         bool,
         typer.Option(
-            "--raw", help="Contributions as weight times output, from the intercept, not from the average row."
+            "--raw",
+            help="Show contributions as weight times output, relative to the intercept instead of the average row.",
         ),
     ] = False,
     exposure: Annotated[
@@ -40,7 +41,7 @@ def explain(
     folds: FoldsFile = None,
     json: Json = False,
 ) -> None:
-    """Show which rules apply to a row and what each adds to its prediction, starting from the average training row.
+    """Show which rules apply to a row and what each adds to its prediction, relative to the average training row.
 
     Example: [bold]pysirus explain houses.json new.csv --row 12[/bold]
 
@@ -80,8 +81,8 @@ def export(
         typer.Option(
             "--to",
             metavar="FORMAT",
-            help="sql, python, excel, latex, markdown, html, json, pmml, onnx or scorecard. Default: by the ending of "
-            "--output.",
+            help="sql, python, excel, latex, markdown, html, json, pmml, onnx or scorecard. Default: from the "
+            "extension of --output.",
         ),
     ] = None,
     output: Annotated[
@@ -116,11 +117,11 @@ def export(
         ),
     ] = None,
     by: Annotated[
-        str | None, typer.Option(metavar="WHAT", help="Scorecard: points for each rule, or attribute. Default: rule.")
+        str | None, typer.Option(metavar="WHAT", help="Scorecard: points by rule or by attribute. Default: rule.")
     ] = None,
     reasons: Annotated[
         int | None,
-        typer.Option(metavar="N", help="SQL for postgres and duckdb: also the reasons of each row, at most N."),
+        typer.Option(metavar="N", help="SQL for postgres and duckdb: add up to N reasons per row."),
     ] = None,
     outcome: Annotated[
         str | None, typer.Option(metavar="CLASS", help="SQL: the class of --reasons. Default: the predicted one.")
@@ -187,13 +188,13 @@ def _rows_and_target(table: str, model: RuleModel, with_target: bool) -> dict[st
 def report(
     model: Model,
     table: Annotated[
-        str | None, typer.Argument(metavar="[TABLE]", help=TABLE_HELP + " Its rows can be looked up in the report.")
+        str | None, typer.Argument(metavar="[TABLE]", help=TABLE_HELP + " Readers can look up its rows in the report.")
     ] = None,
     output: Annotated[Path, typer.Option("--output", "-o", metavar="FILE", help="The HTML file to write.")] = Path(
         "report.html"
     ),
     label: Annotated[
-        str | None, typer.Option(metavar="COL", help="A column that names the rows. Default: their numbers.")
+        str | None, typer.Option(metavar="COL", help="The column with the names of the rows. Default: their numbers.")
     ] = None,
     target: Annotated[
         str | None,
@@ -205,21 +206,25 @@ def report(
         typer.Option("--exposure", metavar="COL", help="Counts: the column of exposures. Default: the model's."),
     ] = None,
     title: Annotated[str | None, typer.Option(metavar="TEXT", help="The heading of the report.")] = None,
-    max_rows: Annotated[int, typer.Option(metavar="N", help="At most N rows go into the file.")] = 1000,
+    max_rows: Annotated[int, typer.Option(metavar="N", help="Maximum number of rows in the file.")] = 1000,
     by: Annotated[
-        str | None, typer.Option("--by", metavar="COL", help="Add how the groups that this column makes are treated.")
+        str | None,
+        typer.Option("--by", metavar="COL", help="Compare how the model treats the groups given by this column."),
     ] = None,
     change_to: Annotated[
         str | None,
-        typer.Option(metavar="WHAT", help="Add the nearest change of rows to this class, or to '>= 20', '20 to 30'."),
+        typer.Option(
+            metavar="WHAT", help="Add the smallest change of rows to this class or range: '>= 20', '20 to 30'."
+        ),
     ] = None,
     fixed: Annotated[
-        list[str] | None, typer.Option("--fixed", metavar="COL,...", help="--change-to: columns that stay as they are.")
+        list[str] | None,
+        typer.Option("--fixed", metavar="COL,...", help="With --change-to: columns that must not change."),
     ] = None,
     row: Annotated[
         list[int] | None,
         typer.Option(
-            "--row", metavar="N", help="--change-to: these rows alone. Default: 20 that are decided otherwise."
+            "--row", metavar="N", help="With --change-to: only these rows. Default: 20 rows with another decision."
         ),
     ] = None,
     interval: Interval = None,
@@ -235,18 +240,18 @@ def report(
         ),
     ] = None,
     edit: Annotated[
-        bool, typer.Option("--edit", help="Squared error: the list can be edited in the browser, and saved.")
+        bool, typer.Option("--edit", help="Squared error: let readers edit and save the list in the browser.")
     ] = False,
     with_patterns: Annotated[
         bool,
         typer.Option(
             "--with-patterns",
-            help="The same for classes, counts and amounts. TABLE has the training rows: the page holds which rules "
-            "apply together, with the target.",
+            help="Like --edit, for classification, counts and amounts. TABLE must contain the training rows; the page "
+            "stores which rules apply together, with the target.",
         ),
     ] = False,
 ) -> None:
-    """Write a report that opens in a browser: one HTML file, no network.
+    """Write a report as one HTML file that opens in any browser, without network access.
 
     Example: [bold]pysirus report houses.json houses.csv -o houses.html[/bold]
 
@@ -321,7 +326,7 @@ def _asked_of_rows(
 @app.command()
 def diff(
     old: Annotated[Path, typer.Argument(metavar="OLD", help=MODEL_HELP)],
-    new: Annotated[Path, typer.Argument(metavar="NEW", help="A newer one.")],
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="A newer model file.")],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")] = False,
     fail_below: Annotated[
         float | None,

@@ -32,11 +32,14 @@ Weights = Annotated[
 Interval = Annotated[
     float | None,
     typer.Option(
-        "--interval", metavar="PERCENT", help="Also where the target lies in so many of 100 rows; with --folds."
+        "--interval",
+        metavar="PERCENT",
+        help="Also print prediction intervals with this coverage, such as 90. Needs --folds.",
     ),
 ]
 FoldsFile = Annotated[
-    Path | None, typer.Option("--folds", metavar="FILE", help="What `pysirus calibrate` wrote, for --interval.")
+    Path | None,
+    typer.Option("--folds", metavar="FILE", help="The file that `pysirus calibrate` wrote, for --interval."),
 ]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
 
@@ -44,9 +47,7 @@ Json = Annotated[bool, typer.Option("--json", help="Print JSON instead of a tabl
 @app.command()
 def show(
     model: Model,
-    full: Annotated[
-        bool, typer.Option("--full", help="Print long names and sets of categories in full, however long the lines.")
-    ] = False,
+    full: Annotated[bool, typer.Option("--full", help="Print long names and sets of categories in full.")] = False,
     json: Json = False,
 ) -> None:
     """Print the rules of a model.
@@ -70,14 +71,14 @@ def show(
 @app.command()
 def score(
     model: Model,
-    table: Annotated[str, typer.Argument(metavar="TABLE", help=TABLE_HELP + " Rows that the model has not seen.")],
+    table: Annotated[str, typer.Argument(metavar="TABLE", help=TABLE_HELP + " Rows that the model was not fitted on.")],
     target: Annotated[
         str | None,
         typer.Option("--target", "-t", metavar="COL", help="The column of the target. Default: the model's."),
     ] = None,
     weights: Weights = None,
     unweighted: Annotated[
-        bool, typer.Option("--unweighted", help="Every row counts once, also if the model was learned with weights.")
+        bool, typer.Option("--unweighted", help="Weight all rows equally, even if the model was fitted with weights.")
     ] = False,
     exposure: Annotated[
         str | None,
@@ -92,24 +93,25 @@ def score(
     periods: Annotated[
         str | None,
         typer.Option(
-            "--periods", metavar="COL", help="The column of times of a model tuned forward. Default: its own."
+            "--periods",
+            metavar="COL",
+            help="For models tuned with --folds forward: the column of times. Default: the model's.",
         ),
     ] = None,
     by: Annotated[
-        str | None, typer.Option("--by", metavar="COL", help="Compare the groups of rows that this column makes.")
+        str | None, typer.Option("--by", metavar="COL", help="Compare the groups of rows given by this column.")
     ] = None,
     sql: Sql = None,
     json: Json = False,
 ) -> None:
     """Compare the predictions for a table with its targets.
 
-    Classes: accuracy, balanced accuracy, AUC, log loss, Brier score and calibration error. Numbers: R², errors and
-    unexplained variance. Counts and amounts: D², deviances and errors; with an exposure those of rates, weighted by
-    the exposure. Survival: concordance and the integrated Brier score. After ± stands the standard error.
+    Classification: accuracy, balanced accuracy, AUC, log loss, Brier score and calibration error. Regression: R²,
+    errors and unexplained variance. Counts and amounts: D², deviances and errors (with an exposure, those of rates,
+    weighted by the exposure). Survival: concordance and the integrated Brier score. ± gives the standard error.
 
-    A model remembers the columns of its target, exposure and weights.
-
-    Rows of one table that have no target are left out. A folder or a pattern of files is read in batches.
+    The model stores the names of its target, exposure and weight columns. In a single table, rows without a target are
+    ignored. Folders and patterns of files are read in batches.
 
     Example: [bold]pysirus score houses.json sold.csv[/bold]
     """
@@ -160,42 +162,47 @@ def predict(
             "--output",
             "-o",
             metavar="FILE",
-            help="Write here (.csv, .parquet, or of several files a folder) instead of printing.",
+            help="Write here (.csv, .parquet, or a folder for several files) instead of printing.",
         ),
     ] = None,
     probabilities: Annotated[
-        bool, typer.Option("--probabilities", help="Also write class probabilities, as columns probability_<label>.")
+        bool, typer.Option("--probabilities", help="Also write class probabilities in columns probability_<label>.")
     ] = False,
     keep: Annotated[
         list[str] | None,
-        typer.Option("--keep", metavar="COL,...", help="Columns to write before the prediction, such as an id."),
+        typer.Option("--keep", metavar="COL,...", help="Columns to write in front of the prediction, such as an id."),
     ] = None,
     exposure: Annotated[
         str | None,
         typer.Option(
             "--exposure",
             metavar="COL",
-            help="Counts: multiply rates by this column: a column named expected_count instead of prediction_per_...",
+            help="Counts: multiply rates by this column and write expected_count instead of prediction_per_...",
         ),
     ] = None,
     at: Annotated[
         str | None,
-        typer.Option("--at", metavar="T,...", help="Survival: also the probability of no event until these times."),
+        typer.Option(
+            "--at", metavar="T,...", help="Survival: also write the probability of no event up to these times."
+        ),
     ] = None,
     interval: Interval = None,
     folds: FoldsFile = None,
     spreadsheet: Annotated[
         bool,
-        typer.Option("--spreadsheet", help="In CSV, put an apostrophe before text that a spreadsheet would run."),
+        typer.Option(
+            "--spreadsheet",
+            help="In CSV output, put an apostrophe before text that a spreadsheet would run as a formula.",
+        ),
     ] = False,
     sql: Sql = None,
 ) -> None:
-    """Predict each row of a table: a column named prediction, in the order of the rows. Survival: the risk score.
+    """Predict each row of a table. The output has a column named prediction; for survival it is the risk score.
 
-    A model of counts with an exposure, say of claims and years, predicts rates, in a column named prediction_per_years;
-    with --exposure years the expected counts of the rows. Other columns than features need not be in the table.
+    A model for counts with an exposure, such as claims with years, predicts rates in a column named
+    prediction_per_years; with --exposure years it predicts counts. The table needs only the columns that are features.
 
-    A folder or a pattern of files is read in batches. If the output is a folder, each file has its own in it.
+    Folders and patterns of files are read in batches. If the output is a folder, it gets a file for each input file.
 
     Example: [bold]pysirus predict houses.json new.csv --keep id -o predicted.csv[/bold]
     """

@@ -239,7 +239,7 @@ TIMEOUT = 30  # seconds without an answer
 
 
 class DownloadError(SafeTextError, OSError):
-    """A dataset could not be downloaded, or is not the file that was expected."""
+    """A dataset could not be downloaded, or the file is not the expected one."""
 
 
 @dataclass(frozen=True)

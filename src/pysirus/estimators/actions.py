@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 
 class Decisions(ABC):
-    """Methods about decisions that rule models and estimators share."""
+    """Methods about decisions, shared by rule models and estimators."""
 
     @abstractmethod
     def _as_model(self) -> RuleModel:
@@ -46,33 +46,35 @@ class Decisions(ABC):
         reference: Any = "average",
         by: str = "rule",
     ) -> Reasons:
-        """The terms that count most for the decision about each row, or against it: exactly those of its score.
+        """The terms that contribute most to the decision for each row, or most against it.
+
+        Contributions are exact: together with ``base`` and ``rest`` they add up to the score.
 
         Parameters
         ----------
         X : data frame or array of shape (n_rows, n_columns)
             The rows.
         k : int, default=4
-            How many reasons each row has at most. Terms that count nothing, or the other way, are no reasons.
+            Maximum number of reasons per row. Terms that contribute nothing, or in the other direction, are not listed.
         direction : {"for", "against", "both"}, optional
-            Whether to list what raises the score, what lowers it, or both by size; with classes what speaks for the
-            class or against it. Default: "for" with classes, "both" otherwise.
+            Whether to list terms that raise the score, terms that lower it, or both, ordered by size. For
+            classification, terms for or against the class. Default: "for" for classification, "both" otherwise.
         outcome : label, optional
-            The class that reasons are about. Default: the one that is decided for. Of two classes all is told in the
-            score of the positive one, as in ``explain``: reasons for the other have negative contributions.
+            The class to give reasons for. Default: the predicted class. With two classes, contributions are to the
+            score of the positive class, as in ``explain``, so reasons for the other class are negative.
         reference : {"average", "best"} or a row, default="average"
-            What contributions are measured from: the average training row; the best value that each term can have,
-            which is the highest with ``direction="against"`` and the lowest with "for"; or a row of the same columns.
+            The reference for contributions: the average training row; the best value that each term can take (the
+            highest with ``direction="against"``, the lowest with "for"); or a row with the same columns.
         by : {"rule", "column"}, default="rule"
-            Whether to sum by column. A rule of several columns that does not hold counts for those whose conditions
-            fail, in equal parts; one that holds for all of its columns, or from a given row for those whose
-            conditions fail there.
+            Whether to list rules or to sum contributions by column. If a rule with several columns does not apply, its
+            contribution is divided equally between the columns whose conditions fail. If it applies, the contribution
+            is divided between all its columns or, if ``reference`` is a row, between those whose conditions fail there.
 
         Returns
         -------
         reasons : Reasons
-            Prints row by row, with the decision, its cut-off and the values that were read; ``to_frame()`` has a line
-            for each reason; ``base``, ``contributions`` and ``rest`` add up to the score.
+            Prints row by row, with the decision, the cut-off and the input values. ``to_frame()`` has a row for each
+            reason.
 
         Examples
         --------
@@ -89,7 +91,7 @@ class Decisions(ABC):
         return reasons(self._as_model(), X, k, direction=direction, outcome=outcome, reference=reference, by=by)
 
     def rows(self, X: Any) -> Any:
-        """The rows of a file, query or stream with the columns that the model reads, as it reads them.
+        """Read the columns that the model needs from a file, query or stream.
 
         Parameters
         ----------
@@ -99,7 +101,7 @@ class Decisions(ABC):
         Returns
         -------
         rows : pyarrow.Table
-            For ``explain``, ``reasons`` and ``nearest_change``.
+            The rows, ready for ``explain``, ``reasons`` and ``nearest_change``.
         """
         import pyarrow as pa
 
@@ -116,28 +118,30 @@ class Decisions(ABC):
         directions: Mapping[str, str] | None = None,
         category_step: float = 0.25,
     ) -> NearestChange | None:
-        """The smallest change of a row that changes its decision: exact, fewest columns first, then nearest.
+        """Find the smallest change to a row that changes its decision.
+
+        The search is exact. It prefers changes to fewer columns, then smaller changes, measured in quantiles of the
+        training rows. The model stores these quantiles, so the answer depends only on the model and the row.
 
         Parameters
         ----------
         row : data frame of one row, dict, or array of shape (1, n_columns)
             The row.
         to : label, or a range
-            The class that is wanted. Of numbers a range of predictions: ``">= 20"``, ``"<= 5.5"``, ``"20 to 30"``, or
-            a pair such as ``(20, None)``.
+            The wanted class or, for regression, the wanted range of predictions: ``">= 20"``, ``"<= 5.5"``, ``"20 to
+            30"``, or a pair such as ``(20, None)``.
         fixed : list of str, optional
             Columns that must stay as they are, such as age.
         directions : dict, optional
-            Columns that may only go ``"up"`` or ``"down"``.
+            Columns that may only change in one direction, ``"up"`` or ``"down"``.
         category_step : float, default=0.25
-            What a changed category, or a missing value that is filled in, counts in quantiles.
+            The distance, in quantiles, of changing a category or filling in a missing value.
 
         Returns
         -------
         change : NearestChange or None
-            ``changes`` has the new values by column, ``row`` the changed row, of which ``predict`` says what was
-            wanted. None where no change of the columns that may change does it. Distances are in the quantiles of the
-            training rows that the model keeps, so the answer depends on nothing but the model and the row.
+            ``changes`` has the new values by column and ``row`` the changed row. None if no allowed change gives the
+            wanted decision.
 
         Examples
         --------
@@ -163,26 +167,27 @@ class Decisions(ABC):
         y: Any = None,
         sample_weight: Any = None,
     ) -> RuleModel:
-        """Set how a class is decided for: by the cost of mistakes, or by a rate; kept in the model file.
+        """Set how the model decides between classes: by the costs of errors, or by a rate.
+
+        The rule is stored in the model file. Without costs or a rate the model predicts the most likely class again.
 
         Parameters
         ----------
         costs : dict, optional
-            What a mistake about a row of each class costs, such as ``{"good": 1, "bad": 5}``: to take a bad one for
-            good costs five times as much as the other way round.
+            The cost of misclassifying a row of each class. With ``{"good": 1, "bad": 5}``, classifying a bad row as
+            good costs five times as much as the reverse.
         rate : float, optional
-            Of two classes: the share of rows for which the positive class is to be decided.
+            With two classes: the share of rows to classify as positive.
         X, y : optional
-            Rows that the model was not fitted on, to choose the cut-off of two classes on. By default it is chosen on
-            the held-out rows of cross-validation, which a tuned model keeps; without those by the costs alone.
+            Rows that the model was not fitted on, used to choose the cut-off between two classes. By default it is
+            chosen on the held-out rows of a tuned model; otherwise it follows from the costs alone.
         sample_weight : array of shape (n_rows,), optional
             Weights of these rows.
 
         Returns
         -------
         model : RuleModel
-            ``predict``, metrics, SQL, scorecards and the report decide so. ``decision_rule`` says how. Without costs
-            and rate the most likely class is decided for again.
+            The model with the new ``decision_rule``, which ``predict``, metrics, SQL, scorecards and the report use.
 
         Examples
         --------
@@ -201,13 +206,13 @@ class Decisions(ABC):
         return self._keep_recipe(decide(self._as_model(), costs, rate, X, y, sample_weight))
 
     def with_reasons(self, texts: Mapping[Any, Any]) -> RuleModel:
-        """Set what people are told where a rule is a reason, such as a reason code; kept in the model file.
+        """Set the texts that rules show as reasons, such as reason codes. They are stored in the model file.
 
         Parameters
         ----------
         texts : dict
-            From rules, by number in the printed list (from 1), text, or as such, to a text, or to a pair of texts: one
-            where the rule applies and one where it does not. None removes the text of a rule.
+            Texts by rule. A key is a rule's number in the printed list (from 1), its text, or a Rule. A value is a
+            text, a pair of texts (shown if the rule applies, and if it does not), or None to remove the text.
 
         Returns
         -------
@@ -229,7 +234,7 @@ class Decisions(ABC):
 
 
 class Lifecycle(Decisions):
-    """Methods about a model in use that rule models and estimators share."""
+    """Methods about a model in use, shared by rule models and estimators."""
 
     def monitor(
         self,
@@ -241,28 +246,30 @@ class Lifecycle(Decisions):
         alpha: float = 0.01,
         tolerance: float = 0.02,
     ) -> Monitoring:
-        """Compare new rows with the training rows: have rules, columns, outputs or the error changed?
+        """Compare new rows with the training rows: have the rules, columns, outputs or error changed?
 
         Parameters
         ----------
         X : data frame or array of shape (n_rows, n_columns), or anything else that ``fit`` takes
-            The new rows. Those that lie elsewhere are read in batches, of which only sums are kept; the target, weights
-            and times are then names of columns.
+            The new rows. Files, queries and streams are read in batches; give ``y``, ``sample_weight`` and ``time`` as
+            column names then.
         y : array of shape (n_rows,) or str, optional
-            Their targets; without them only shares of rules and columns are compared.
+            Their targets. Without them, only the shares of rows by rule and column are compared.
         sample_weight : array of shape (n_rows,) or str, optional
             Their weights.
         time : array of shape (n_rows,) or str, optional
-            When each row is from: dates, which are taken by month, or the names of periods. Each is compared too.
+            The period of each row: dates, which are grouped by month, or names of periods. Each period is compared
+            separately as well.
         alpha : float, default=0.01
-            The chance of an alarm where nothing has changed, at most.
+            Upper bound on the probability of an alarm if nothing has changed.
         tolerance : float, default=0.02
-            Changes that are smaller, in standard deviations, raise no alarm however sure they are.
+            Changes smaller than this, in standard deviations, never raise an alarm, even if they are significant.
 
         Returns
         -------
         monitoring : Monitoring
-            ``alarm`` and ``verdict``; ``rules``, ``columns`` and ``periods`` are data frames. See docs/monitoring.md.
+            Has ``alarm`` and ``verdict``, and data frames ``rules``, ``columns`` and ``periods``. See
+            docs/monitoring.md.
         """
         from pysirus._use.monitor import monitor, monitor_parts
 
@@ -274,12 +281,14 @@ class Lifecycle(Decisions):
         return monitor(self._as_model(), X, y, sample_weight, time=time, alpha=alpha, tolerance=tolerance)
 
     def with_reference(self, X: Any, y: Any, sample_weight: Any = None) -> RuleModel:
-        """The model with new sums to compare later rows with: for models of earlier versions, or after edits.
+        """Set the reference rows that ``monitor`` compares new rows with.
+
+        Use it for models saved by earlier versions, and after edits.
 
         Parameters
         ----------
         X : data frame or array of shape (n_rows, n_columns)
-            The training rows, or others that the model is known to be right for.
+            The training rows, or other rows for which the model is known to be valid.
         y : array of shape (n_rows,)
             Their targets.
         sample_weight : array of shape (n_rows,), optional
@@ -306,27 +315,28 @@ class Lifecycle(Decisions):
         alpha: float = 0.01,
         n_resamples: int = 0,
     ) -> Refit:
-        """Learn the model again from new rows, by the same recipe, and compare the two.
+        """Fit the model again on new rows with the same recipe, and compare the two models.
 
-        The recipe is the settings, the seed, constraints and required rules and, of a changed model, its length, edits,
-        cut-off and texts of reasons.
+        The recipe comprises the settings, the seed, the constraints and required rules and, if the model was changed
+        after the fit, its length, edits, cut-off and reason texts.
 
         Parameters
         ----------
         X, y, sample_weight
-            The new rows, in memory. Columns that the model was not learned from are left out.
+            The new rows, in memory. Columns that the model was not trained on are ignored.
         groups, exposure
             As in ``fit``.
         alpha : float, default=0.01
-            The chance that any output is called changed where none is, at most.
+            Upper bound on the probability of reporting a changed output if none has changed.
         n_resamples : int, default=0
-            Samples of half of the new rows to learn from (at least 4), for how many rules may be expected to return.
+            Number of half-samples of the new rows (at least 4) used to estimate how many rules should be selected
+            again. 0 skips this step.
 
         Returns
         -------
         refit : Refit
-            ``model`` is the new one; prints as a comparison with the old one. ``alarm`` says whether a person should
-            look: outputs that changed beyond chance, or edits that could not be repeated.
+            Has the new ``model`` and prints as a comparison with the old one. ``alarm`` is True if an output changed by
+            more than chance explains or an edit could not be repeated, so that someone should look at the model.
 
         Examples
         --------
@@ -355,32 +365,34 @@ class Lifecycle(Decisions):
         source: str | None = None,
         date: Any = None,
     ) -> Card:
-        """A model card: a document for those who check models, with what the file knows and what a person says.
+        """Create a model card, a document for people who review models.
+
+        It combines what the model file records with statements that only a person can make.
 
         Parameters
         ----------
         about : dict, str or path, optional
-            What only a person can say, by section and key, or the TOML file that has it. ``pysirus card --template``
-            writes a blank one. What is not there is marked "not stated".
+            Statements by section and key, or a TOML file with them. ``pysirus card --template`` writes a blank file.
+            Missing statements are marked "not stated".
         metrics : Score, optional
-            What ``metrics(X, y)`` found for rows that the model was not fitted on.
+            The result of ``metrics(X, y)`` on rows that the model was not fitted on.
         groups : GroupMetrics, optional
-            What ``metrics(X, y, by=...)`` found.
+            The result of ``metrics(X, y, by=...)``.
         evidence : Evidence or dict, optional
-            What ``evidence`` found, or its ``to_dict()``.
+            The result of ``evidence``, or its ``to_dict()``.
         monitoring : Monitoring or dict, optional
-            What ``monitor`` found, or its ``to_dict()``.
+            The result of ``monitor``, or its ``to_dict()``.
         title : str, optional
             The heading.
         source : str, optional
             Where the rows of ``metrics`` come from, such as the name of a file.
         date : date or str, optional
-            When the document was written. Default: today.
+            The date of the document. Default: today.
 
         Returns
         -------
         card : Card
-            Prints as Markdown; ``save`` writes Markdown or HTML, ``missing`` lists what is not stated.
+            Prints as Markdown. ``save`` writes Markdown or HTML, and ``missing`` lists the missing statements.
 
         Examples
         --------
@@ -400,7 +412,7 @@ class Lifecycle(Decisions):
         return make_card(model, about, recipe=self._keep_recipe(model).facts.learned_by, **told)
 
     def diff(self, new: Any) -> Diff:
-        """Compare with a newer model: which rules were kept, shifted, added or removed.
+        """Compare with a newer model: which rules were kept, shifted, added or removed?
 
         Parameters
         ----------
@@ -411,6 +423,15 @@ class Lifecycle(Decisions):
         -------
         diff : Diff
             Prints as a short table.
+
+        Examples
+        --------
+        >>> from pysirus import SirusRegressor
+        >>> from pysirus.datasets import load_ozone
+        >>> X, y = load_ozone(return_X_y=True, as_frame=True)
+        >>> model = SirusRegressor(n_rules=5, random_state=0).fit(X, y)
+        >>> round(model.diff(model.without(2)).stability, 2)
+        0.86
         """
         from pysirus._use.diff import diff
 

@@ -107,7 +107,18 @@ class Alternative:
 
 @dataclass(frozen=True, repr=False)
 class Alternatives:
-    """What restrictions and lengths cost; prints as a table, the tuned list without restriction first."""
+    """The costs of restrictions and lengths. Prints as a table, with the unrestricted tuned list first.
+
+    Examples
+    --------
+    >>> from pysirus import SirusRegressorCV, alternatives
+    >>> from pysirus.datasets import load_machine
+    >>> X, y = load_machine(return_X_y=True, as_frame=True)
+    >>> estimator = SirusRegressorCV(cv=5, n_repeats=1, n_trees=200, n_stages=1, random_state=0)
+    >>> found = alternatives(estimator, X, y, n_rules=[3])
+    >>> found.to_frame("pandas")["restriction"].tolist()
+    ['none', 'none', 'none, another seed', 'none, another seed']
+    """
 
     rows: tuple[Alternative, ...]
     loss_name: str
@@ -124,7 +135,7 @@ class Alternatives:
 
     @property
     def front(self) -> list[Alternative]:
-        """Those that none beats in loss and in stability at once, by stability."""
+        """The alternatives that no other beats in both loss and stability, ordered by stability."""
         better = [
             own
             for own in self.rows
@@ -147,7 +158,7 @@ class Alternatives:
         return {"target": self.target, "loss": self.loss_name, "alternatives": rows}
 
     def sentence(self, own: Alternative) -> str:
-        """An alternative in a line."""
+        """One alternative as a line of text."""
         price = f"{self.loss_name} {own.price:+.4f} ± {own.price_se:.4f}"
         return f"{own.restriction}: {price}, stability {own.stability:.2f}, {own.n_rules} rules"
 
@@ -205,32 +216,33 @@ def alternatives(
     sample_weight: Any = None,
     groups: Any = None,
 ) -> Alternatives:
-    """What restrictions and lengths of a rule list cost, measured on the same folds.
+    """Measure what restrictions on a rule list, or other lengths, cost on the same folds.
 
     Parameters
     ----------
     estimator : SirusRegressorCV or SirusClassifierCV
-        How lists are tuned; it need not be fitted, and stays as it is.
+        The settings for tuning. It need not be fitted and is not changed.
     X : data frame
         The table.
     y : array of shape (n_rows,)
         The target.
     without : list of str, or of lists of str
-        Columns to do without, each by itself; an inner list is left out together.
+        Columns to drop, one at a time. The columns of an inner list are dropped together.
     monotone : dict, optional
-        Columns in which the prediction may only rise (1) or fall (-1), each by itself.
+        Columns in which the prediction may only increase (1) or decrease (-1), one at a time.
     n_rules : list of int
-        Lengths to compare, besides the one that tuning chooses; for every restriction.
+        Lengths to compare for every restriction, in addition to the tuned length.
     reseed : bool, default=True
-        Whether to add the list without restriction from another seed, so with other trees and folds: its price is what
-        chance alone does, which the standard errors, over rows, do not count.
+        Whether to add the unrestricted list with another seed, that is, with other trees and folds. Its difference
+        shows the effect of chance in the algorithm, which standard errors over rows do not include.
     sample_weight, groups : optional
         As in ``fit``.
 
     Returns
     -------
     alternatives : Alternatives
-        Each is what a separate fit of the tuned estimator gives. Prints as a table; ``pysirus.plot.front`` draws it.
+        Prints as a table, and ``pysirus.plot.front`` plots it. Each alternative equals a separate fit of the tuned
+        estimator.
 
     Examples
     --------

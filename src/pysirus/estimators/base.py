@@ -47,23 +47,23 @@ class RuleEstimator(Actions, TransformerMixin, BaseEstimator):  # type: ignore[m
 
     @property
     def selected_(self) -> RuleSet:
-        """The selected rules (after post-treatment), by decreasing frequency."""
+        """The selected rules after post-treatment, most frequent first."""
         return self._model.read(self._model.selected)
 
     @property
     def rules_(self) -> RuleSet:
-        """The selected rules of positive weight."""
+        """The selected rules with positive weight."""
         return self._model.rules
 
     @property
     def intercept_(self) -> Any:
-        """What is added to the weighted rule outputs."""
+        """The number added to the weighted outputs."""
         return self._model.intercept
 
     @property
     def feature_importances_(self) -> NDArray[np.float64]:
-        """The importance of each column: its part of the weights times the gaps between outputs; see
-        ``feature_importance``. Columns in no rule have zero."""
+        """The importance of each column: its share of the sum, over rules, of the weight times the gap between the two
+        outputs. Columns in no rule have importance zero. See ``feature_importance``."""
         from pysirus._use.explain import column_importances
 
         return column_importances(self._model)
@@ -85,7 +85,7 @@ class RuleEstimator(Actions, TransformerMixin, BaseEstimator):  # type: ignore[m
         return self.model_.raw_predict(X, owner=type(self).__name__)
 
     def transform(self, X: Any) -> NDArray[np.float64]:
-        """The value of each term of the list in each row: of a rule 1 where it applies and 0 elsewhere.
+        """The value of each term in each row; for a rule, 1 if it applies and 0 otherwise.
 
         Parameters
         ----------
@@ -95,7 +95,7 @@ class RuleEstimator(Actions, TransformerMixin, BaseEstimator):  # type: ignore[m
         Returns
         -------
         values : ndarray of shape (n_rows, n_terms)
-            A column for each rule of ``rules_``, then one for each linear term; ``set_output`` makes it a data frame.
+            A column for each rule in ``rules_``, then one for each linear term. Use ``set_output`` for a data frame.
         """
         check_is_fitted(self)
         terms = self._terms_shown
@@ -106,12 +106,12 @@ class RuleEstimator(Actions, TransformerMixin, BaseEstimator):  # type: ignore[m
         return values
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
-        """The names of the columns of ``transform``: what each term reads, as text.
+        """The names of the columns of ``transform``: the conditions of each term, as text.
 
         Parameters
         ----------
         input_features : array of str, optional
-            The names of the columns that were fitted on; they are checked, and change nothing.
+            The names of the training columns. They are checked but otherwise ignored.
 
         Returns
         -------
@@ -163,7 +163,7 @@ class RuleEstimator(Actions, TransformerMixin, BaseEstimator):  # type: ignore[m
         Parameters
         ----------
         path : str or path
-            The file; it is written under a temporary name and then moved into place.
+            The file. It is written under a temporary name and then renamed.
         """
         check_is_fitted(self)
         write_document(path, {**model_to_json(self.model_), "estimator": self._record()})
@@ -221,7 +221,7 @@ class RuleRegressor(RegressorMixin, RuleEstimator):  # type: ignore[misc]
         Returns
         -------
         y : ndarray of shape (n_rows,)
-            On Dask a collection that is not computed yet, on Spark the data frame with a column ``prediction``.
+            For Dask input, a lazy collection; for Spark input, the data frame with a column ``prediction``.
         """
         return self._raw_predict(X)
 
@@ -271,7 +271,17 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     ModelFileError
-        If the file is not a model, is damaged, or is of another version.
+        If the file is not a model, is damaged, or has an unsupported version.
+
+    Examples
+    --------
+    >>> from pysirus import SirusRegressor, load
+    >>> from pysirus.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True, as_frame=True)
+    >>> model = SirusRegressor(n_rules=3, random_state=0).fit(X, y)
+    >>> model.save("ozone.json")
+    >>> bool((load("ozone.json").predict(X) == model.predict(X)).all())
+    True
     """
     document = read_document(path)
     record = document.get("estimator")

@@ -42,7 +42,7 @@ from pysirus.estimators.sirus import SirusBase
 
 
 class ClassBase(ClassSets, ClassifierMixin, SirusBase):  # type: ignore[misc]
-    """Estimators of classes."""
+    """What the classifiers share."""
 
     _fitted_facts: ClassVar[tuple[str, ...]] = ("n_trees", "idle_columns")
 
@@ -65,7 +65,7 @@ class ClassBase(ClassSets, ClassifierMixin, SirusBase):  # type: ignore[misc]
 
     @anywhere
     def predict_proba(self, X: Any) -> NDArray[np.float64]:
-        """Class probabilities: the softmax of the scores, or with equal weights the mean of class proportions.
+        """Predict class probabilities: the softmax of the scores or, with equal weights, the mean class proportions.
 
         Parameters
         ----------
@@ -81,7 +81,7 @@ class ClassBase(ClassSets, ClassifierMixin, SirusBase):  # type: ignore[misc]
 
     @anywhere
     def predict(self, X: Any) -> NDArray[Any]:
-        """The most probable class; on a tie, the first in ``classes_``.
+        """Predict the most probable class; ties go to the first class in ``classes_``.
 
         Parameters
         ----------
@@ -96,7 +96,7 @@ class ClassBase(ClassSets, ClassifierMixin, SirusBase):  # type: ignore[misc]
         return np.asarray(self.classes_[self.model_.choose(shares)])
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """The share of rows whose most probable class is the true one.
+        """The accuracy: the share of rows whose class is predicted correctly.
 
         Parameters
         ----------
@@ -126,8 +126,8 @@ class ClassBase(ClassSets, ClassifierMixin, SirusBase):  # type: ignore[misc]
         Returns
         -------
         scores : ndarray of shape (n_rows,) or (n_rows, n_classes)
-            Of two classes the log-odds of the second. With equal weights, the mean of class proportions instead: of two
-            classes that of the second less one half.
+            With two classes, the log-odds of the second class. With equal weights, the mean class proportions instead
+            (with two classes, the proportion of the second class minus one half).
         """
         check_is_fitted(self)
         scores = self.model_.scores(X, owner=type(self).__name__)
@@ -161,10 +161,11 @@ class SirusClassifier(
 ):
     """Stable and interpretable rules for two or more classes.
 
-    Grows a large forest of shallow trees with cuts at quantiles, counts how often each path occurs, keeps the frequent
-    ones and drops linear combinations of earlier ones. The outputs of a rule are the class proportions inside and
-    outside. Weights are fitted by penalised likelihood, so that the weighted outputs add up to a score for each class
-    (with two classes, the log-odds of the second); they are not negative. See docs/classes.md.
+    SIRUS grows a large forest of shallow trees that split at quantiles, counts how often each path occurs, and keeps
+    the frequent paths as rules. It drops rules that are linear combinations of more frequent ones. The outputs of a
+    rule are the class proportions inside and outside. Non-negative weights are fitted by penalised likelihood, so that
+    the weighted outputs add up to a score for each class (with two classes, the log-odds of the second). See
+    docs/classes.md.
 
     {parameters}
 
@@ -173,13 +174,13 @@ class SirusClassifier(
     classes_ : ndarray
         The class labels, sorted; at most 256.
     selected_ : RuleSet
-        The selected rules (after post-treatment), by decreasing frequency.
+        The selected rules after post-treatment, most frequent first.
     rules_ : RuleSet
-        The selected rules of positive weight.
+        The selected rules with positive weight.
     intercept_ : tuple of float
-        Added to the weighted outputs, one number per class.
+        The numbers added to the weighted outputs, one per class.
     ridge_penalty_ : float
-        The penalty that cross-validation of the deviance chose; not with equal weights.
+        The ridge penalty, chosen by cross-validated deviance; absent with equal weights.
     {grown}
     {fitted}
 
@@ -202,35 +203,36 @@ class SirusClassifier(
 class SirusClassifierCV(
     ClassBase, TunedSirus, Running, Stages, Weighting, ClassWeight, PositiveClass, Growing, Constraining, Folds
 ):
-    """Stable and interpretable rules for classes, with the number of rules chosen by cross-validation.
+    """Stable and interpretable rules for classification, with the number of rules chosen by cross-validation.
 
-    In each fold one forest is grown; then p0 is lowered through the frequencies. The choice is the p0 closest to error
-    0 and stability 0.9, the median over repetitions. The error is the unexplained deviance of the held-out rows: their
-    deviance over that of the class proportions alone. With equal weights it is 1 - AUC, and the choice is the largest
-    p0 whose error is within two standard errors of the minimum. After ``fit`` this is a fitted classifier with that p0.
+    One forest is grown in each fold, and the error and stability of its lists are computed for every frequency
+    threshold p0. By default the chosen list is the one closest to the ideal point (error 0, stability 0.9). The error
+    is the unexplained deviance of the held-out rows: their deviance divided by that of the class proportions. With
+    equal weights the error is 1 - AUC, and the choice is the largest p0 whose error is within two standard errors of
+    the minimum. After ``fit`` the estimator is fitted on all rows with the chosen p0.
 
     {parameters}
 
     Attributes
     ----------
     p0_ : float
-        The chosen threshold.
+        The chosen frequency threshold.
     path_ : TuningPath
-        Number of rules, error and stability against p0.
+        Number of rules, error and stability for every p0.
     cv_error_, cv_stability_ : float
         Held-out error and stability at the chosen p0.
     models_ : tuple of RuleModel
-        The models of every size on the full data; ``with_rules(k)`` returns one.
+        Models of every size, fitted on all rows; ``with_rules(k)`` returns one of them.
     classes_ : ndarray
         The class labels, sorted; at most 256.
     selected_ : RuleSet
-        The selected rules (after post-treatment), by decreasing frequency.
+        The selected rules after post-treatment, most frequent first.
     rules_ : RuleSet
-        The selected rules of positive weight.
+        The selected rules with positive weight.
     intercept_ : tuple of float
-        Added to the weighted outputs, one number per class.
+        The numbers added to the weighted outputs, one per class.
     ridge_penalty_ : float
-        The penalty of the chosen list; not with equal weights.
+        The ridge penalty of the chosen list; absent with equal weights.
     {grown}
     {fitted}
 

@@ -296,17 +296,17 @@ def _with_inputs(model: Model, names: Mapping[int, str]) -> Model:
 
 
 def transform(model: Any, frame: DataFrame, prediction: str = "prediction") -> DataFrame:
-    """A Spark data frame with the predictions of a model, as expressions that Spark evaluates itself.
+    """Add the predictions of a model to a Spark data frame, as expressions that Spark evaluates without Python.
 
     Parameters
     ----------
     model : estimator or Model
         Any fitted model of pysirus, such as one from ``pysirus.load``.
     frame : pyspark.sql.DataFrame
-        The rows. It needs the columns that occur in rules, and may have others.
+        The rows. The frame must have the columns that occur in rules and may have others.
     prediction : str, default="prediction"
-        Name of the column that is added. For classes it is the label, and there is a column ``probability_<label>`` for
-        each class.
+        Name of the new column. For classification it contains the label, and a column ``probability_<label>`` is added
+        for each class.
 
     Returns
     -------

@@ -46,7 +46,7 @@ class Calibrated:
     def calibrate(
         self: Self, X: Any, y: Any, sample_weight: Any = None, *, cv: Any = 10, groups: Any = None, nested: bool = False
     ) -> Self:
-        """Learn a list in each fold, and keep these and how far they miss their held-out rows, for intervals.
+        """Prepare prediction intervals: fit a list in each fold and keep the lists and their held-out errors.
 
         Tuned estimators with ``keep_folds=True`` do this in ``fit``.
 
@@ -59,8 +59,8 @@ class Calibrated:
         groups : array of shape (n_rows,), optional
             Rows of the same group stay in the same fold.
         nested : bool, default=False
-            Whether each fold is tuned by itself. Otherwise all have the p0 (or the number of rules) and the stages that
-            were chosen on all rows: coverage is then near what is asked for, without a guarantee.
+            Whether to tune each fold separately. Otherwise all folds use the p0 (or the number of rules) and the number
+            of stages chosen on all rows, and coverage is close to the requested value but not guaranteed.
 
         Returns
         -------
@@ -81,12 +81,12 @@ class Calibrated:
         return self._kept
 
     def save_folds(self, path: str | os.PathLike[str]) -> None:
-        """Write the models of the folds to a side file, for ``load_folds``; the model file has no part of them.
+        """Write the models of the folds to a separate file for ``load_folds``; the model file does not contain them.
 
         Parameters
         ----------
         path : str or path
-            The JSON file. It holds the targets of the training rows.
+            The JSON file. Note that it contains the targets of the training rows.
         """
         kept = self._folds
         folds = [
@@ -101,7 +101,7 @@ class Calibrated:
         write_text(Path(path), json.dumps({**about, "folds": folds}, allow_nan=False) + "\n")
 
     def load_folds(self: Self, path: str | os.PathLike[str]) -> Self:
-        """Read what ``save_folds`` wrote of this model.
+        """Read the models of the folds that ``save_folds`` wrote.
 
         Parameters
         ----------
@@ -115,7 +115,7 @@ class Calibrated:
         Raises
         ------
         ModelFileError
-            If the file is damaged, or of another model.
+            If the file is damaged or belongs to another model.
         """
         try:
             found = json.loads(Path(path).read_text(encoding="utf-8"))
@@ -150,27 +150,39 @@ class NumberIntervals(Calibrated):
     """Intervals of numbers."""
 
     def predict_interval(self, X: Any, coverage: float = 0.9) -> NDArray[np.float64]:
-        """An interval for the target of each row, by CV+ (Barber, Candès, Ramdas, Tibshirani 2021).
+        """Predict an interval for the target of each row by CV+ (Barber, Candès, Ramdas and Tibshirani, 2021).
 
-        Needs ``keep_folds=True`` in a tuned estimator, or ``calibrate``. For rows like the training rows about
-        ``coverage`` of the intervals hold the target; with ``nested=True`` at least ``2 * coverage - 1`` is guaranteed.
+        Needs ``keep_folds=True`` in a tuned estimator, or ``calibrate``. For rows from the same distribution as the
+        training rows, a share of about ``coverage`` of the intervals contain the target. With ``nested=True``, a share
+        of at least ``2 * coverage - 1`` is guaranteed.
 
         Parameters
         ----------
         X : data frame or array of shape (n_rows, n_columns)
             The rows.
         coverage : float, default=0.9
-            The share of the intervals that hold the target, between 0 and 1.
+            The share of intervals that should contain the target, between 0 and 1.
 
         Returns
         -------
         ends : ndarray of shape (n_rows, 2)
-            Lower and upper ends. Counts and amounts have intervals that grow with the prediction and start at 0.
+            The lower and upper ends. For counts and amounts, the width grows with the prediction and the lower end is
+            at least 0.
+
+        Examples
+        --------
+        >>> from pysirus import SirusRegressor
+        >>> from pysirus.datasets import load_machine
+        >>> X, y = load_machine(return_X_y=True, as_frame=True)
+        >>> model = SirusRegressor(n_rules=5, n_trees=500, random_state=0).fit(X[::2], y[::2])
+        >>> ends = model.calibrate(X[::2], y[::2]).predict_interval(X[1::2], coverage=0.8)
+        >>> bool((ends[:, 0] < ends[:, 1]).all())
+        True
         """
         return self._folds.intervals(X, check_coverage(coverage))
 
     def interval_coverage(self, X: Any, y: Any, coverage: float = 0.9) -> IntervalCoverage:
-        """How many intervals hold the target, of all rows and of those of each rule; groups that fall short are named.
+        """Measure how many intervals contain the target, overall and for the rows of each rule.
 
         Parameters
         ----------
@@ -184,7 +196,7 @@ class NumberIntervals(Calibrated):
         Returns
         -------
         found : IntervalCoverage
-            Prints as a table; ``short`` are the groups that fall short.
+            Prints as a table. ``short`` lists the groups whose coverage is too low.
         """
         ends, truth = self.predict_interval(X, coverage), np.asarray(y, dtype=np.float64)
         return self._covered(X, (ends[:, 0] <= truth) & (truth <= ends[:, 1]), coverage)
@@ -215,27 +227,28 @@ class ClassSets(Calibrated):
         return self.set_coverage(X, y, coverage)
 
     def predict_set(self, X: Any, coverage: float = 0.9) -> NDArray[np.bool_]:
-        """The classes that each row may be of: about ``coverage`` of the sets hold the true one.
+        """Predict the set of plausible classes of each row; a share of about ``coverage`` contain the true class.
 
-        Needs ``keep_folds=True`` in a tuned estimator, or ``calibrate``. Cross-conformal sets by CV+: a class is in
-        unless too many held-out rows were given a larger probability of their own class.
+        Needs ``keep_folds=True`` in a tuned estimator, or ``calibrate``. The sets are cross-conformal (CV+): a class is
+        excluded if too many held-out rows had a larger probability for their own class.
 
         Parameters
         ----------
         X : data frame or array of shape (n_rows, n_columns)
             The rows.
         coverage : float, default=0.9
-            The share of the sets that hold the class, between 0 and 1.
+            The share of sets that should contain the true class, between 0 and 1.
 
         Returns
         -------
         sets : ndarray of bool, of shape (n_rows, n_classes)
-            In the order of ``classes_``. A set may be empty: no class is as likely as those of most held-out rows.
+            In the order of ``classes_``. A set is empty if no class is as probable as the true classes of most held-out
+            rows.
         """
         return self._folds.sets(X, check_coverage(coverage))
 
     def predict_proba_interval(self, X: Any) -> NDArray[np.float64]:
-        """Of two classes, between which probabilities that of the positive class lies: cross Venn-Abers.
+        """With two classes, predict an interval for the probability of the positive class (cross Venn-Abers).
 
         Parameters
         ----------
@@ -245,15 +258,16 @@ class ClassSets(Calibrated):
         Returns
         -------
         ends : ndarray of shape (n_rows, 2)
-            The calibrated probability if the row were of the other class, and if it were of the positive one (of the
-            second class, where none is named). Where they are far apart, few held-out rows are like this one.
+            The calibrated probability if the row belonged to the negative class, and if it belonged to the positive
+            class (by default the second). A wide interval means that few held-out rows resemble this one.
         """
         if len(self.classes_) != 2:
             raise ParameterError(f"Venn-Abers probabilities are for two classes, and there are {len(self.classes_)}.")
         return self._folds.venn_abers(X, cast("SirusBase", self).model_.positive)
 
     def set_coverage(self, X: Any, y: Any, coverage: float = 0.9) -> IntervalCoverage:
-        """How many sets hold the class, of all rows and of those of each rule; see ``interval_coverage``."""
+        """Measure how many sets contain the true class, overall and for the rows of each rule; see
+        ``interval_coverage``."""
         sets, model = self.predict_set(X, coverage), cast("SirusBase", self).model_
         truth = model.family.read_truth(y, len(sets), model.labels)
         return self._covered(X, sets[np.arange(len(sets)), truth], coverage)

@@ -65,29 +65,31 @@ class FixedSizeSirus(SirusBase, ListSize):
         Parameters
         ----------
         X : data frame, array, path, Arrow stream, query, Dask collection or Spark data frame
-            The table: in memory; a CSV, Parquet or Excel file, a folder, a pattern such as ``data/*.parquet``, or a
-            list of these; a pyarrow Dataset or anything with ``__arrow_c_stream__``, such as a DuckDB relation; a
-            polars LazyFrame; a Dask DataFrame or array; a Spark data frame. The rules do not depend on which. See
-            docs/sources.md.
+            The table: a data frame or array; a CSV, Parquet or Excel file, a folder, a pattern such as
+            ``data/*.parquet``, or a list of these; a pyarrow Dataset or any object with ``__arrow_c_stream__``, such as
+            a DuckDB relation; a polars LazyFrame; a Dask DataFrame or array; or a Spark data frame. The rules do not
+            depend on the kind of source. See docs/sources.md.
         y : array of shape (n_rows,) or str
-            The target: numbers or, for classes, text, integers or booleans. Or the name of its column; for survival
-            two names in a tuple, of the times and of the events.
+            The target, or the name of its column: numbers for regression; text, integers or booleans for
+            classification. For survival, a table with times and events, or a tuple with the names of the two columns.
         sample_weight : array of shape (n_rows,) or str, optional
-            Sample weights, or the name of their column. A weight of zero is the same as leaving the row out. In the
-            forest a row counts at least 2**-20 of the heaviest, elsewhere 2**-40.
+            Sample weights, or the name of their column. A weight of zero is the same as leaving the row out. Positive
+            weights smaller than 2**-20 times the largest weight (in the forest; 2**-40 elsewhere) are raised to that
+            value.
         exposure : array of shape (n_rows,) or str, optional
-            Of counts, what they were collected over: what is learned are counts per unit of it, with the exposure
-            (times the weights) as weight. A column that is named here is no feature.
+            For counts, the exposure over which they were collected, or the name of its column. The model then predicts
+            counts per unit of exposure and weights rows by exposure times sample weight. A column named here is not
+            used as a feature.
         drop : list of str, optional
             Columns to leave out.
         memory : int, default=2**30
-            About how many bytes to use for files, queries and streams. Rows that take more than a quarter of it are
-            read in batches.
+            Approximate memory limit in bytes for files, queries and streams. Tables that take more than a quarter of it
+            are read in batches.
         scratch : str or path, optional
-            The folder for scratch files, by default the temporary folder. They are removed at the end.
+            The folder for scratch files, which are removed at the end. By default the temporary folder.
         row_id : str, optional
-            On Spark, a column of unique integers: rows are numbered in its order, and the rules do not depend on how
-            the frame is partitioned. It is no feature.
+            On Spark, the name of a column of unique integers. Rows are numbered in its order, so that the rules do not
+            depend on the partitions. The column is not used as a feature.
 
         Returns
         -------
@@ -102,7 +104,7 @@ class FixedSizeSirus(SirusBase, ListSize):
     def cross_validate(
         self: Self, X: Any, y: Any, sample_weight: Any = None, *, cv: Any = 10, groups: Any = None
     ) -> HeldOut:
-        """Learn a list of this size in each fold, and evaluate it on the rows that are held out.
+        """Fit a list of this size in each fold, and evaluate it on the held-out rows.
 
         Parameters
         ----------
@@ -116,8 +118,17 @@ class FixedSizeSirus(SirusBase, ListSize):
         Returns
         -------
         held_out : HeldOut
-            Its ``metrics``, by name with standard errors. A fitted estimator remembers them: its model shows them, and
-            so do its file and its report.
+            Has ``metrics`` by name, with standard errors. A fitted estimator stores them in its model, and so they
+            appear in printed models, model files and reports.
+
+        Examples
+        --------
+        >>> from pysirus import SirusRegressor
+        >>> from pysirus.datasets import load_machine
+        >>> X, y = load_machine(return_X_y=True, as_frame=True)
+        >>> found = SirusRegressor(n_rules=5, n_trees=500, random_state=0).cross_validate(X, y, cv=5)
+        >>> sorted(found.metrics)
+        ['mae', 'r2', 'rmse', 'unexplained_variance']
         """
         settings = self._settings()
         table, response, target = self._read(X, y, sample_weight)
@@ -187,34 +198,37 @@ class TunedSirus(SirusBase, Folds):
         Parameters
         ----------
         X : data frame, array, path, Arrow stream, query, Dask collection or Spark data frame
-            The table: in memory; a CSV, Parquet or Excel file, a folder, a pattern such as ``data/*.parquet``, or a
-            list of these; a pyarrow Dataset or anything with ``__arrow_c_stream__``, such as a DuckDB relation; a
-            polars LazyFrame; a Dask DataFrame or array; a Spark data frame. The rules do not depend on which. See
-            docs/sources.md.
+            The table: a data frame or array; a CSV, Parquet or Excel file, a folder, a pattern such as
+            ``data/*.parquet``, or a list of these; a pyarrow Dataset or any object with ``__arrow_c_stream__``, such as
+            a DuckDB relation; a polars LazyFrame; a Dask DataFrame or array; or a Spark data frame. The rules do not
+            depend on the kind of source. See docs/sources.md.
         y : array of shape (n_rows,) or str
-            The target: numbers or, for classes, text, integers or booleans. Or the name of its column; for survival
-            two names in a tuple, of the times and of the events.
+            The target, or the name of its column: numbers for regression; text, integers or booleans for
+            classification. For survival, a table with times and events, or a tuple with the names of the two columns.
         sample_weight : array of shape (n_rows,) or str, optional
             Sample weights, or the name of their column.
         groups : array of shape (n_rows,) or str, optional
-            Rows of the same group stay in the same fold. A column that is named here is no feature.
+            Groups, or the name of their column. Rows of the same group stay in the same fold. A column named here is
+            not used as a feature.
         time : array of shape (n_rows,) or str, optional
-            With ``cv="forward"``: numbers, dates, or text that begins with the year. Each time is a period (of more
-            than 24 ten periods are made), and each period of the later half of the rows is predicted from the rows
-            before it. A column that is named here is no feature.
+            With ``cv="forward"``, the time of each row, or the name of its column: numbers, dates, or text that begins
+            with the year. Each distinct time is a period; more than 24 times are grouped into ten periods. Each period
+            in the later half of the rows is predicted from the rows before it. A column named here is not used as a
+            feature.
         exposure : array of shape (n_rows,) or str, optional
-            Of counts, what they were collected over: what is learned are counts per unit of it, with the exposure
-            (times the weights) as weight. A column that is named here is no feature.
+            For counts, the exposure over which they were collected, or the name of its column. The model then predicts
+            counts per unit of exposure and weights rows by exposure times sample weight. A column named here is not
+            used as a feature.
         drop : list of str, optional
             Columns to leave out.
         memory : int, default=2**30
-            About how many bytes to use for files, queries and streams. Rows that take more than a quarter of it are
-            read in batches.
+            Approximate memory limit in bytes for files, queries and streams. Tables that take more than a quarter of it
+            are read in batches.
         scratch : str or path, optional
-            The folder for scratch files, by default the temporary folder. They are removed at the end.
+            The folder for scratch files, which are removed at the end. By default the temporary folder.
         row_id : str, optional
-            On Spark, a column of unique integers: rows are numbered in its order, and the rules do not depend on how
-            the frame is partitioned. It is no feature.
+            On Spark, the name of a column of unique integers. Rows are numbered in its order, so that the rules do not
+            depend on the partitions. The column is not used as a feature.
 
         Returns
         -------
@@ -341,6 +355,6 @@ class TunedSirus(SirusBase, Folds):
 
     @property
     def models_(self) -> tuple[RuleModel, ...]:
-        """The model of every size on the full data, from one rule on; see also ``with_rules``."""
+        """Models of every size, fitted on all rows, from one rule on; see also ``with_rules``."""
         model = self._model
         return tuple(model.at_size(size.n_rules) for size in model.tuned.sizes)

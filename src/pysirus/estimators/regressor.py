@@ -57,21 +57,22 @@ class RegressionBase(NumberIntervals, RuleRegressor, SirusBase):
         return BY_LOSS[self.loss].from_facts("y", 1.0, {"power": self.power}) if self.loss in BY_LOSS else Gaussian()
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """R² or, for counts and amounts, D²: the share of the deviance that is explained.
+        """The share of the variance explained (R²) or, for counts and amounts, of the deviance (D²).
 
         Parameters
         ----------
         X : data frame or array of shape (n_rows, n_columns)
             Rows that the model was not fitted on.
         y : array of shape (n_rows,)
-            Their targets; rates (counts per unit of exposure) where the model was fitted on rates.
+            Their targets; if the model was fitted on rates, counts per unit of exposure.
         sample_weight : array of shape (n_rows,), optional
-            Their weights; of rates the exposures.
+            Their weights; for rates, the exposures.
 
         Returns
         -------
         score : float
-            1 is perfect, 0 no better than the mean of y; as ``r2_score`` and ``d2_tweedie_score`` of scikit-learn.
+            1 is perfect, and 0 is no better than predicting the mean of y. Defined as in scikit-learn's ``r2_score``
+            and ``d2_tweedie_score``.
         """
         check_is_fitted(self)
         if self.model_.family.deviance_loss is None and not isinstance(y, str):
@@ -84,22 +85,22 @@ class RegressionBase(NumberIntervals, RuleRegressor, SirusBase):
 class SirusRegressor(RegressionBase, FixedSizeSirus, Running, Stages, Loss, Growing, Constraining, ListSize):
     """Stable and interpretable rules for regression.
 
-    Grows a large forest of shallow trees with cuts at quantiles, counts how often each path occurs, keeps the frequent
-    ones, drops linear combinations of earlier ones, and combines the rest by non-negative ridge regression. See
-    docs/method.md.
+    SIRUS grows a large forest of shallow trees that split at quantiles, counts how often each path occurs, and keeps
+    the frequent paths as rules. It drops rules that are linear combinations of more frequent ones and combines the
+    others by ridge regression with non-negative weights. See docs/method.md.
 
     {parameters}
 
     Attributes
     ----------
     selected_ : RuleSet
-        The selected rules (after post-treatment), by decreasing frequency.
+        The selected rules after post-treatment, most frequent first.
     rules_ : RuleSet
-        The selected rules of positive weight.
+        The selected rules with positive weight.
     intercept_ : float
-        Added to the weighted outputs.
+        The number added to the weighted outputs.
     ridge_penalty_ : float
-        The penalty chosen by cross-validation.
+        The ridge penalty, chosen by cross-validation.
     {grown}
     {fitted}
 
@@ -119,29 +120,30 @@ class SirusRegressor(RegressionBase, FixedSizeSirus, Running, Stages, Loss, Grow
 class SirusRegressorCV(RegressionBase, TunedSirus, Running, Stages, Loss, Growing, Constraining, Folds):
     """Stable and interpretable rules for regression, with the number of rules chosen by cross-validation.
 
-    In each fold one forest is grown; then p0 is lowered through the frequencies. The choice is the p0 closest to error
-    0 and stability 0.9, the median over repetitions. After ``fit`` this is a fitted regressor with that p0.
+    One forest is grown in each fold, and the error and stability of its lists are computed for every frequency
+    threshold p0. By default the chosen list is the one closest to the ideal point (error 0, stability 0.9). After
+    ``fit`` the estimator is fitted on all rows with the chosen p0.
 
     {parameters}
 
     Attributes
     ----------
     p0_ : float
-        The chosen threshold.
+        The chosen frequency threshold.
     path_ : TuningPath
-        Number of rules, error and stability against p0.
+        Number of rules, error and stability for every p0.
     cv_error_, cv_stability_ : float
         Held-out unexplained variance and stability at the chosen p0.
     models_ : tuple of RuleModel
-        The models of every size on the full data; ``with_rules(k)`` returns one.
+        Models of every size, fitted on all rows; ``with_rules(k)`` returns one of them.
     selected_ : RuleSet
-        The selected rules (after post-treatment), by decreasing frequency.
+        The selected rules after post-treatment, most frequent first.
     rules_ : RuleSet
-        The selected rules of positive weight.
+        The selected rules with positive weight.
     intercept_ : float
-        Added to the weighted outputs.
+        The number added to the weighted outputs.
     ridge_penalty_ : float
-        The penalty of the chosen list.
+        The ridge penalty of the chosen list.
     {grown}
     {fitted}
 

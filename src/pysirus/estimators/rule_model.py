@@ -45,25 +45,40 @@ class Actions(Lifecycle):
         raise ParameterError(f"This model has no intervals: calibrate it, or tune with {setting('keep_folds', True)}.")
 
     def explain(self, X: Any, *, raw: bool = False, coverage: float | None = None) -> Explanation:
-        """Which rules apply to each row, and the contribution of each rule to the prediction.
+        """Explain predictions: which rules apply to each row, and what each rule contributes.
 
-        Contributions are measured from the average training row: a rule that adds to this row what it adds on average
-        contributes nothing.
+        Contributions are relative to the average training row: a rule contributes nothing if it adds its average.
 
         Parameters
         ----------
         X : data frame or array of shape (n_rows, n_columns)
             The rows to explain.
         raw : bool, default=False
-            Whether contributions are weight times output instead, from the intercept on.
+            Whether contributions are weight times output, relative to the intercept, instead.
         coverage : float, optional
-            Also the interval of the target, or the set of classes, that has it in this share of rows; needs
-            ``calibrate``, ``keep_folds=True`` or ``load_folds``.
+            If given, also show a prediction interval, or a set of classes, with this coverage. Needs ``calibrate``,
+            ``keep_folds=True`` or ``load_folds``.
 
         Returns
         -------
         explanation : Explanation
-            Its baseline and contributions add up to the prediction; under a link, to the score behind it.
+            Its baseline and contributions add up to the prediction or, for models with a link function, to the score.
+
+        Examples
+        --------
+        >>> from pysirus import SirusRegressor
+        >>> from pysirus.datasets import load_ozone
+        >>> X, y = load_ozone(return_X_y=True, as_frame=True)
+        >>> model = SirusRegressor(n_rules=5, random_state=0).fit(X, y)
+        >>> print(model.explain(X[:1]))
+        Contributions to O3, from the average training row
+        #  applies  rule                    input                    O3
+                    average                                       11.78
+        1      yes  temp < 66               temp = 40             -1.16
+        2      yes  ibt < 189               ibt = 87              -1.39
+        3       no  temp >= 66 & vis < 150  temp = 40, vis = 250  -2.15
+        4      yes  vh < 5840               vh = 5710             -0.53
+                    prediction                                     6.55
         """
         from pysirus._use.explain import explain
 
@@ -71,17 +86,17 @@ class Actions(Lifecycle):
         return found if coverage is None else replace(found, uncertainty=self._sure(X, coverage))
 
     def feature_importance(self, backend: str | None = None) -> Any:
-        """The importance of each feature.
+        """Compute the importance of each feature.
 
         Parameters
         ----------
         backend : {"pandas", "polars", "pyarrow"}, optional
-            The library of the frame; by default the first that is installed.
+            The library of the data frame; by default the first that is installed.
 
         Returns
         -------
         frame : DataFrame or Table
-            Columns ``feature``, ``frequency`` and ``gap``; the last two sum to one. See docs/export.md.
+            Columns ``feature``, ``frequency`` and ``gap``; each of the last two sums to 1. See docs/export.md.
         """
         from pysirus._use.explain import feature_importance
 
@@ -103,6 +118,14 @@ class Actions(Lifecycle):
         -------
         text : str or bytes
             The content of the file.
+
+        Examples
+        --------
+        >>> from pysirus import SirusRegressor
+        >>> from pysirus.datasets import load_ozone
+        >>> X, y = load_ozone(return_X_y=True, as_frame=True)
+        >>> model = SirusRegressor(n_rules=5, random_state=0).fit(X, y)
+        >>> sql = model.export("sql", dialect="snowflake", table="days")
         """
         from pysirus.export import export
 
@@ -116,12 +139,12 @@ class Actions(Lifecycle):
         path : str or path, optional
             The file to write.
         X : data frame or array, optional
-            Rows to look up in the report, each with an explanation.
+            Rows that readers can look up in the report, each with an explanation.
         y : array, optional
             Their targets, shown next to the predictions.
         **options
-            ``sample_weight``, ``labels``, ``title``, ``data``, ``max_rows``, ``by`` (groups), ``change`` (what would
-            have changed decisions), ``evidence`` and ``time``; see ``pysirus.report.report``.
+            ``sample_weight``, ``labels``, ``title``, ``data``, ``max_rows``, ``by`` (groups to compare), ``change``
+            (changes that would reverse a decision), ``evidence`` and ``time``. See docs/report.md.
 
         Returns
         -------
@@ -133,27 +156,28 @@ class Actions(Lifecycle):
         return report(self, path, X, y, **options)
 
     def widget(self, X: Any = None, y: Any = None, sample_weight: Any = None, *, language: str = "en") -> Any:
-        """The list in a cell of a notebook, to edit: its length, which rules it has, and what they add.
+        """Edit the list in a notebook cell: its length, its rules and what they add.
 
-        It is the editor of ``report(edit=True)``, in Jupyter, VS Code, Colab and marimo (``pip install
-        pysirus[widget]``). All weights are fitted again in the browser at every change.
+        This is the editor of ``report(edit=True)`` for Jupyter, VS Code, Colab and marimo (``pip install
+        pysirus[widget]``). The browser refits all weights after every change.
 
         Parameters
         ----------
         X : data frame, array or path, optional
-            The training rows. Squared error needs none; classes, counts and amounts do, up to 20,000.
+            The training rows. Models fitted by squared error do not need them; classification, counts and amounts do
+            (at most 20,000 rows).
         y : array of shape (n_rows,) or str, optional
             Their targets, or the name of their column.
         sample_weight : array of shape (n_rows,), optional
             Their weights.
         language : {"en", "de"}, default="en"
-            The language to begin with.
+            The initial language.
 
         Returns
         -------
         widget : anywidget.AnyWidget
-            Its ``model`` is the list as it was edited, ``decisions`` the log of decisions as text, ``file`` the model
-            file as JSON. ``widget.observe(function, "file")`` calls a function after each edit.
+            ``model`` is the edited list, ``decisions`` the log of edits as text, and ``file`` the model file as JSON.
+            ``widget.observe(function, "file")`` calls a function after each edit.
         """
         from pysirus.estimators.door import in_memory
         from pysirus.report._editing import widget_of
@@ -172,30 +196,41 @@ class Actions(Lifecycle):
         note: str | None = None,
         by: str | None = None,
     ) -> RuleModel:
-        """Remove rules, and fit the weights of the others again.
+        """Remove rules and refit the weights of the others.
 
-        Weights for regression are fitted exactly. Classes, counts and amounts keep a quadratic approximation of their
-        likelihood: their weights are approximate, and ``facts`` says so, unless the training rows are given again.
-        Times to an event need them. On other rows everything is estimated anew; see ``adding``.
+        For regression, the refitted weights are exact. For classification, counts and amounts they come from a
+        quadratic approximation of the likelihood, which ``facts`` records, unless you pass the training rows. Survival
+        models need the training rows. If you pass other rows, everything is estimated on them; see ``adding``.
 
         Parameters
         ----------
         rules : Rule, int, str or a list of these
-            The rules, their numbers in the printed list (from 1), or their text as it prints.
+            The rules, their numbers in the printed list (from 1), or their printed text.
         X : data frame, array or path, optional
-            The training rows, to fit the weights exactly.
+            The training rows, for exact weights.
         y : array of shape (n_rows,) or str, optional
-            Their targets, or the name of their column; for survival the names of times and events in a tuple.
+            Their targets, or the name of their column; for survival, a tuple with the names of the time and event
+            columns.
         sample_weight : array of shape (n_rows,), optional
-            Their weights; those of ``class_weight`` included.
+            Their weights, including those of ``class_weight``.
         note, by : str, optional
-            Why the rules are removed, and who says so, for the trail of edits.
+            Why the rules are removed, and by whom, for the log of edits.
 
         Returns
         -------
         model : RuleModel
-            On the training rows, or without rows, the outputs of the remaining rules do not change. Its ``facts`` list
-            the removed rules, and ``edits``.
+            The new model. ``facts`` lists the removed rules and the ``edits``. The outputs of the other rules do not
+            change, unless you pass rows other than the training rows.
+
+        Examples
+        --------
+        >>> from pysirus import SirusRegressor
+        >>> from pysirus.datasets import load_ozone
+        >>> X, y = load_ozone(return_X_y=True, as_frame=True)
+        >>> model = SirusRegressor(n_rules=5, random_state=0).fit(X, y)
+        >>> edited = model.without(2, note="not measured any more", by="A. Smith")
+        >>> len(model.rules_), len(edited.rules_)
+        (4, 3)
         """
         from pysirus._use.edit import Note, without
         from pysirus.estimators.door import in_memory
@@ -206,34 +241,35 @@ class Actions(Lifecycle):
     def adding(
         self, rules: Any, X: Any, y: Any, sample_weight: Any = None, *, note: str | None = None, by: str | None = None
     ) -> RuleModel:
-        """Add rules, and fit all weights again.
+        """Add rules and refit all weights.
 
-        On the training rows the outputs of the other rules do not change. Other rows are recognised: by their number,
-        or because a rule holds in another number of them or has another mean there. Then everything is estimated on
-        them, with a warning: outputs and counts of all rules, the mean and all weights. Only what rules ask and their
-        frequencies stay. ``facts["estimated_on"]`` is the number of these rows.
+        If X contains the training rows, the outputs of the other rules do not change. pysirus recognises other rows by
+        their number and by the counts and means of the rules. It then estimates the outputs and counts of all rules,
+        the mean and all weights on the new rows, with a warning; only conditions and frequencies are kept.
+        ``facts["estimated_on"]`` is the number of these rows.
 
-        A rule that breaks a constraint of the model, is in the list already or is a combination of other rules on these
-        rows is an error. A rule stays listed if its weight is 0.
+        It is an error to add a rule that violates a constraint of the model, is already in the list, or is a linear
+        combination of other rules on these rows. Added rules stay listed even if their weight is 0.
 
         Parameters
         ----------
         rules : str, Rule or a list of these
-            The rules, as text such as ``"age < 25 & sport = True"`` or, with a fixed effect, ``"+2 if age < 25"``
-            (docs/constraints.md has the grammar).
+            The rules, as text such as ``"age < 25 & sport = True"`` or, with a fixed effect, ``"+2 if age < 25"``. The
+            grammar is in docs/constraints.md.
         X : data frame, array or path
             The training rows.
         y : array of shape (n_rows,) or str
-            Their targets, or the name of their column; for survival the names of times and events in a tuple.
+            Their targets, or the name of their column; for survival, a tuple with the names of the time and event
+            columns.
         sample_weight : array of shape (n_rows,), optional
-            Their weights; those of ``class_weight`` included.
+            Their weights, including those of ``class_weight``.
         note, by : str, optional
-            Why the rules are added, and who says so, for the trail of edits.
+            Why the rules are added, and by whom, for the log of edits.
 
         Returns
         -------
         model : RuleModel
-            Its ``facts`` have the trail, ``edits``, with the error on these rows before and after.
+            The new model. ``facts["edits"]`` is the log of edits, with the error on these rows before and after.
         """
         from pysirus._use.edit import Note, adding
         from pysirus.estimators.door import in_memory
@@ -242,22 +278,24 @@ class Actions(Lifecycle):
         return self._keep_recipe(adding(model, rules, *in_memory(model, X, y, sample_weight), Note(note, by)))
 
     def with_rules(self, n_rules: int, X: Any = None, y: Any = None, sample_weight: Any = None) -> RuleModel:
-        """The model of the ``n_rules`` most frequent rules, with the weights that a fit with ``n_rules`` gives.
+        """Keep the ``n_rules`` most frequent rules, with the weights of a fit with that number of rules.
 
-        A tuned model has these weights ready. Else those of classes with likelihood weights are approximate, as in
-        ``without``, unless X and y are given.
+        Tuned models store these weights. For other models with likelihood weights they are approximate, as in
+        ``without``, unless you pass the training rows.
 
         Parameters
         ----------
         n_rules : int
-            From 0 (the mean) to the number of selected rules; for a tuned model, to the longest list on its path.
+            From 0 (the mean model) to the number of selected rules; for a tuned model, up to the longest list on its
+            path.
         X, y, sample_weight : optional
             The training rows, as in ``without``.
 
         Returns
         -------
         model : RuleModel
-            For a tuned model, ``facts`` has the held-out ``cv_error`` and ``cv_stability`` of lists of this size.
+            The shorter or longer model. For a tuned model, ``facts`` has the held-out ``cv_error`` and ``cv_stability``
+            of lists of this size.
         """
         from pysirus._use.edit import with_rules
         from pysirus.estimators.door import in_memory
@@ -266,7 +304,7 @@ class Actions(Lifecycle):
         return self._keep_recipe(with_rules(model, n_rules, *in_memory(model, X, y, sample_weight)), n_rules)
 
     def coverage(self, X: Any) -> Coverage:
-        """How the rules share rows out: how many each covers, which fire together, which contradict each other.
+        """Count the rows that each rule covers, and find rules that overlap or pull in opposite directions.
 
         Parameters
         ----------
@@ -276,7 +314,8 @@ class Actions(Lifecycle):
         Returns
         -------
         coverage : Coverage
-            Prints as a table; ``to_frame`` is a data frame, ``counts == 0`` are the rows that no rule covers.
+            Prints as a table. ``to_frame()`` returns a data frame, and ``counts`` is the number of rules that apply to
+            each row.
         """
         from pysirus._use.groups import coverage
 
@@ -286,24 +325,24 @@ class Actions(Lifecycle):
     def predict_to(
         self, X: Any, output: str | os.PathLike[str], *, keep: Sequence[str] = (), probabilities: bool = False
     ) -> int:
-        """Write predictions to a file, batch by batch, of rows that need not fit into memory.
+        """Write predictions to a file in batches, for tables that need not fit into memory.
 
         Parameters
         ----------
         X : data frame, path, query or stream
-            The rows, as ``fit`` takes them.
+            The rows, from any source that ``fit`` takes.
         output : str or path
-            A .parquet or .csv file: a column ``prediction``, in the order of the rows. It appears as a whole or not at
-            all.
+            A .parquet or .csv file. It gets a column ``prediction``, in the order of the rows, and is renamed into
+            place when it is complete.
         keep : list of str, optional
-            Columns of X to write before the prediction, such as an id.
+            Columns of X to write in front of the prediction, such as an id.
         probabilities : bool, default=False
-            Of classes, whether to write a column ``probability_<label>`` for each.
+            Whether to write a column ``probability_<label>`` for each class.
 
         Returns
         -------
         n_rows : int
-            How many rows were written.
+            The number of rows written.
         """
         from pysirus.estimators.door import write_predictions
 
@@ -316,9 +355,9 @@ class Actions(Lifecycle):
     def metrics(
         self, X: Any, y: Any, sample_weight: Any = None, *, by: Any = None, time: Any = None
     ) -> Score | GroupMetrics:
-        """How well rows are predicted: accuracy, AUC, log loss and more for classes, R² and errors for regression.
+        """Compute metrics: accuracy, AUC, log loss and others for classification; R² and errors for regression.
 
-        Counts and amounts (``loss="poisson"``, ``"gamma"`` and ``"tweedie"``) have deviances and D² instead of R².
+        For counts and amounts (``loss="poisson"``, ``"gamma"`` or ``"tweedie"``), deviances and D² replace R².
 
         Parameters
         ----------
@@ -329,17 +368,26 @@ class Actions(Lifecycle):
         sample_weight : array of shape (n_rows,) or str, optional
             Their weights, or the name of their column.
         by : str or array of shape (n_rows,), optional
-            A column of X, which need not be a feature, or a value for each row: compares groups of rows.
+            Groups of rows to compare: a column of X, which need not be a feature, or a value for each row.
         time : str or array of shape (n_rows,), optional
-            Of a model that was tuned with ``cv="forward"`` the times of the rows, by default its column of times where
-            a table X has it. The metrics of rows that are later than all training rows are then given too.
+            For models tuned with ``cv="forward"``, the time of each row; by default, the column of times used in
+            training. Metrics of the rows later than all training rows are then reported as well.
 
         Returns
         -------
         score : Score
-            Prints as a table; ``score["auc"]`` is one metric, ``score.metrics`` has standard errors too. With ``by`` a
-            ``GroupMetrics``: these metrics, the selection rate and the calibration of each group with intervals,
-            differences between groups, and the terms that make them.
+            Prints as a table. ``score["auc"]`` is one metric; ``score.metrics`` has standard errors as well. With
+            ``by``, a ``GroupMetrics`` with the metrics, selection rate and calibration of each group, with intervals,
+            the differences between groups, and the terms that cause them.
+
+        Examples
+        --------
+        >>> from pysirus import SirusRegressor
+        >>> from pysirus.datasets import load_ozone
+        >>> X, y = load_ozone(return_X_y=True, as_frame=True)
+        >>> model = SirusRegressor(n_rules=10, random_state=0).fit(X[::2], y[::2])
+        >>> round(model.metrics(X[1::2], y[1::2])["r2"], 2)
+        0.68
         """
         from pysirus._use.groups import group_metrics
         from pysirus.estimators.door import in_memory, score_anywhere
@@ -354,10 +402,10 @@ class RuleModel(Actions, Model):
     __doc__ = Model.__doc__
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """How well rows are predicted, in one number.
+        """Measure predictions by one number.
 
-        R² for regression, D² for counts and amounts, accuracy for classes, concordance for survival times.
-        ``metrics`` has more, with standard errors.
+        R² for regression, D² for counts and amounts, accuracy for classification, and concordance for survival.
+        ``metrics`` has more metrics, with standard errors.
         """
         from pysirus._use.score import one_number
 

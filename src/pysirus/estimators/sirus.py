@@ -120,26 +120,26 @@ class SirusBase(RuleEstimator, Running, Growing, Constraining):
         """Learn the rules."""
 
     def fit_files(self: Self, paths: Paths, target: str, *, quantiles: str = "exact", **options: Any) -> Self:
-        """Learn the rules from files that are read in batches, however small they are: ``fit`` in other words.
+        """Learn the rules from files, which are always read in batches; otherwise like ``fit``.
 
-        The files are read a few times, and encoded once into a scratch file with one byte per value. With ``prepare``
-        dates become features, as in ``fit``; all other columns must be usable as they are.
+        The files are read a few times and encoded once into a scratch file with one byte per value. With ``prepare``,
+        dates become features, as in ``fit``; all other columns must be usable directly.
 
         Parameters
         ----------
         paths : str, path or list of them
-            Parquet files, folders of them, or patterns such as ``data/*.parquet``; or CSV files in UTF-8, which are
-            read once more for their types. Addresses such as ``s3://bucket/data/*.parquet`` too. Rows are numbered in
-            file order; the files of a folder or pattern are sorted by name.
+            Parquet files, folders or patterns such as ``data/*.parquet``, or CSV files in UTF-8, which are read once
+            more to find the types of their columns. Addresses such as ``s3://bucket/data/*.parquet`` work too. Rows are
+            numbered in file order; the files in a folder or pattern are sorted by name.
         target : str
             The column to predict.
         quantiles : {"exact", "sketch"}, default="exact"
-            Columns with very many distinct values need one more pass, rarely two, for cuts at the exact quantiles. With
-            "sketch" the cuts come from the first pass, and ``model_.facts["quantile_error"]`` bounds their distance
-            from the exact quantiles, as a fraction of the rows.
+            "exact" needs another pass, rarely two, for columns with very many distinct values. "sketch" takes the
+            quantiles from the first pass; ``model_.facts["quantile_error"]`` then bounds their distance from the exact
+            quantiles, as a fraction of the rows.
         **options
-            ``sample_weight``, ``exposure``, ``drop``, ``memory``, ``scratch``, and of tuned estimators ``groups`` and
-            ``time``, as in ``fit``: names of columns.
+            ``sample_weight``, ``exposure``, ``drop``, ``memory`` and ``scratch`` and, for tuned estimators, ``groups``
+            and ``time``, as in ``fit``. Columns are given by name.
 
         Returns
         -------
@@ -225,35 +225,36 @@ class SirusBase(RuleEstimator, Running, Growing, Constraining):
         scratch: str | os.PathLike[str] | None = None,
         row_id: str | None = None,
     ) -> Evidence:
-        """How sure the list is: which of its terms return in lists from resamples of the rows.
+        """Estimate how certain the list is: which of its terms are selected again on resamples of the rows?
 
         Parameters
         ----------
         X, y, sample_weight
-            The training rows, as in ``fit``: tables, or files, queries, Dask and Spark, where they stay. The target,
-            weights and groups may be names of columns. The answer does not depend on where the rows lie.
+            The training rows, from any source that ``fit`` takes. The target, weights and groups may be column names.
+            The result does not depend on the kind of source.
         how : {"halves", "periods"}, default="halves"
-            Samples of half of the rows, without replacement, in disjoint pairs; or a sample for each period of time.
+            "halves" draws half of the rows without replacement, in disjoint pairs. "periods" takes the rows of each
+            period of time.
         n_resamples : int, default=100
-            Half-samples. Half as many draws of quarters, ten folds and a fifth as many bootstrap samples come with
-            them.
+            Number of half-samples. The method also draws half as many pairs of quarters, ten folds, and a fifth as many
+            bootstrap samples.
         time : str or array of shape (n_rows,), optional
-            With "periods": the column of X that has the period of each row, such as a month, or the periods
-            themselves. More than 24 values are cut into ten periods of about the same size.
+            With "periods", the period of each row, such as its month, or the name of its column in X. More than 24
+            values are grouped into ten periods of about equal size.
         groups : array of shape (n_rows,), optional
             Rows of the same group stay in the same half.
         retune : bool, default=False
-            Whether to tune the size again in every resample, for which all rows are read into memory. Otherwise p0 (or
-            the number of rules) and the number of stages are those of the list.
+            Whether to tune the size of the list again on every resample, for which all rows are read into memory.
+            Otherwise p0 (or the number of rules) and the number of stages are those of the fitted list.
         n_jobs : int, optional
-            Threads; by default those of the estimator. The answer does not depend on them.
+            Number of threads. By default the estimator's. The result does not depend on it.
         exposure, memory, scratch, row_id
             As in ``fit``.
 
         Returns
         -------
         evidence : Evidence
-            Prints as tables; ``to_frame()`` has a row for each term.
+            Prints as tables. ``to_frame()`` has a row for each term.
 
         Examples
         --------
@@ -293,7 +294,7 @@ class SirusBase(RuleEstimator, Running, Growing, Constraining):
 
     @property
     def candidates_(self) -> RuleSet:
-        """Every path of the forest as a rule without outputs, the most frequent first, before post-treatment."""
+        """All paths of the forest as rules without outputs, before post-treatment, most frequent first."""
         if "_paths" not in self.__dict__:
             raise AttributeError("candidates_ exists only after fit; model files do not store it.")
         return RuleSet(rules_of(self._paths, range(len(self._paths.counts)), self._cuts))

@@ -34,7 +34,7 @@ from pysirus.estimators.sirus import SirusBase
 
 
 class SurvivalBase(SirusBase):
-    """Estimators of times to an event."""
+    """What the survival estimators share."""
 
     _task: ClassVar[str] = "survival"
     _fitted_facts: ClassVar[tuple[str, ...]] = ("n_trees", "ridge_penalty", "idle_columns", "n_stages")
@@ -61,7 +61,7 @@ class SurvivalBase(SirusBase):
 
     @anywhere
     def predict(self, X: Any) -> NDArray[np.float64]:
-        """Risk scores: the higher, the earlier the event is expected.
+        """Predict risk scores. A higher score means that the event is expected earlier.
 
         Parameters
         ----------
@@ -71,12 +71,12 @@ class SurvivalBase(SirusBase):
         Returns
         -------
         scores : ndarray of shape (n_rows,)
-            The logarithm of the hazard, relative to that of a score of 0, which is the training rows' on average.
+            The log hazard relative to a score of 0, which is the average score of the training rows.
         """
         return self._raw_predict(X)
 
     def predict_survival_function(self, X: Any, return_array: bool = False) -> NDArray[Any]:
-        """The probability of no event until each time.
+        """Predict the probability of no event up to each time.
 
         Parameters
         ----------
@@ -88,13 +88,13 @@ class SurvivalBase(SirusBase):
         Returns
         -------
         survival : ndarray of StepFunction, or ndarray of shape (n_rows, n_times)
-            A function has ``x``, ``y``, and can be called at any time.
+            A StepFunction has the attributes ``x`` and ``y`` and can be called with any time.
         """
         check_is_fitted(self)
         return self.model_.predict_survival_function(X, return_array)
 
     def predict_cumulative_hazard_function(self, X: Any, return_array: bool = False) -> NDArray[Any]:
-        """The cumulative hazard until each time: minus the logarithm of the survival function.
+        """Predict the cumulative hazard up to each time: minus the logarithm of the survival function.
 
         Parameters
         ----------
@@ -109,7 +109,7 @@ class SurvivalBase(SirusBase):
         return self.model_.predict_cumulative_hazard_function(X, return_array)
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
-        """Harrell's concordance: 1 is perfect, one half is no better than chance.
+        """Harrell's concordance: 1 is perfect, and 0.5 is no better than chance.
 
         Parameters
         ----------
@@ -139,24 +139,24 @@ class SurvivalBase(SirusBase):
 class SirusSurvival(SurvivalBase, FixedSizeSirus, Running, Stages, Growing, Constraining, Event, ListSize):
     """Stable and interpretable rules for times to an event, some of which are censored.
 
-    The forest is grown on martingale residuals of the model without columns. The rules multiply the hazard; their
-    weights are not negative and come from Cox's partial likelihood (Efron's ties) with a ridge penalty. See
-    docs/responses.md. The interface follows scikit-survival, which is not a dependency.
+    The forest is grown on the martingale residuals of the null model. The rules multiply the hazard. Their non-negative
+    weights maximise Cox's partial likelihood (Efron's method for ties) with a ridge penalty. The interface follows
+    scikit-survival, which is not a dependency. See docs/responses.md.
 
     {parameters}
 
     Attributes
     ----------
     selected_ : RuleSet
-        The selected rules (after post-treatment), by decreasing frequency.
+        The selected rules after post-treatment, most frequent first.
     rules_ : RuleSet
-        The selected rules of positive weight.
+        The selected rules with positive weight.
     unique_times_, event_times_ : ndarray
-        Distinct event times, at which survival functions change; at most 2,000 of them are kept.
+        The distinct times at which survival functions change, at most 2,000 of them.
     intercept_ : float
-        Added to the weighted outputs.
+        The number added to the weighted outputs.
     ridge_penalty_ : float
-        The penalty chosen by cross-validation.
+        The ridge penalty, chosen by cross-validation.
     {grown}
     {fitted}
 
@@ -182,31 +182,31 @@ class SirusSurvival(SurvivalBase, FixedSizeSirus, Running, Stages, Growing, Cons
 class SirusSurvivalCV(SurvivalBase, TunedSirus, Running, Stages, Growing, Constraining, Event, Folds):
     """Stable and interpretable rules for times to an event, with the number of rules chosen by cross-validation.
 
-    The error is 2 (1 - C), C being the concordance of the held-out rows, compared within folds. The choice is the list
-    closest to error 0 and stability 0.9, the median over repetitions.
+    The error is 2 (1 - C), where C is the concordance of held-out rows, compared within folds. By default the chosen
+    list is the one closest to the ideal point (error 0, stability 0.9).
 
     {parameters}
 
     Attributes
     ----------
     p0_ : float
-        The chosen threshold.
+        The chosen frequency threshold.
     path_ : TuningPath
-        Number of rules, error and stability against p0.
+        Number of rules, error and stability for every p0.
     cv_error_, cv_stability_ : float
         Held-out error, 2 (1 - C), and stability of the chosen list.
     models_ : tuple of RuleModel
-        The models of every size on the full data; ``with_rules(k)`` returns one.
+        Models of every size, fitted on all rows; ``with_rules(k)`` returns one of them.
     selected_ : RuleSet
-        The selected rules (after post-treatment), by decreasing frequency.
+        The selected rules after post-treatment, most frequent first.
     rules_ : RuleSet
-        The selected rules of positive weight.
+        The selected rules with positive weight.
     unique_times_, event_times_ : ndarray
-        Distinct event times, at which survival functions change; at most 2,000 of them are kept.
+        The distinct times at which survival functions change, at most 2,000 of them.
     intercept_ : float
-        Added to the weighted outputs.
+        The number added to the weighted outputs.
     ridge_penalty_ : float
-        The penalty of the chosen list.
+        The ridge penalty of the chosen list.
     {grown}
     {fitted}
 

@@ -422,7 +422,7 @@ def to_scorecard(
         ``base_score`` is where both classes are equally likely. With several classes ``base_score`` stands for a score
         of 0, and there are no base odds.
     positive : label, optional
-        Of two classes the one that more points speak for; by default the model's positive class, else the second.
+        With two classes, the class that higher scores favour; by default the model's positive class.
         Several classes each have their own points.
     X : data frame or array, optional
         Rows over which rounding is to lose least, and on which the loss is measured; they fill the workbook. By default

@@ -25,30 +25,40 @@ MOST_DOTTED = 40  # thresholds that are marked one by one
 def effect(
     model: Any, feature: str | int | Sequence[str | int], X: Any = None, ax: Any = None, class_: Any = None
 ) -> Any:
-    """Draw the average prediction as a feature varies: the exact steps and lines, or for two features a heat map.
+    """Plot the average prediction against a feature (exact steps and lines), or against two as a heat map.
 
-    Categories that have an order of their own are drawn in it. If there are more than twelve, those that no rule
-    distinguishes share a row.
+    Ordered categories keep their order. If there are more than twelve categories, those that no rule distinguishes
+    share a row.
 
     Parameters
     ----------
     model : Model or fitted estimator
         The model.
     feature : str, int, or a pair of these
-        Columns by name or number.
+        One or two columns, by name or position.
     X : data frame or array, optional
-        Rows to average over; by default the training proportions stored in the model. docs/export.md says what is
-        averaged. The axis ends where the rows end, and the marks on it are their deciles.
+        Rows to average over; by default, the training proportions stored in the model. The axis spans the values of
+        these rows, and its marks are their deciles. See docs/export.md for the definition.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+        The axes to draw on; by default a new figure.
     class_ : label, optional
-        For classifiers: the class whose probability is drawn; by default the positive one, of several the last. Where
-        the sum of the rules is a score, the probability takes X, and without it the log-odds (of several classes the
-        score) are drawn.
+        For classifiers, the class whose probability is shown; by default the positive class, or the last of several. If
+        the rules add up to a score, probabilities need X; without it the plot shows log-odds or, with several classes,
+        scores.
 
     Returns
     -------
     ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from pysirus import SirusRegressor, plot
+    >>> from pysirus.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True, as_frame=True)
+    >>> model = SirusRegressor(n_rules=10, n_trees=1000, random_state=0).fit(X, y)
+    >>> fig, ax = plt.subplots(figsize=(6, 3.4))
+    >>> ax = plot.effect(model, "temp", X, ax=ax)
     """
     model = model._as_model()
     found = effect_of(model, feature, X)
@@ -203,23 +213,33 @@ START = {"average": "average training row", "mean": "mean of the training rows",
 
 
 def waterfall(model: Any, row: Any, ax: Any = None, class_: Any = None) -> Any:
-    """Draw how the rules lead from the average training row to the prediction of one row, largest step first.
+    """Plot how the rules lead from the average training row to the prediction for one row, largest step first.
 
     Parameters
     ----------
     model : Model or fitted estimator
         The model.
     row : data frame, array or Explanation of one row
-        The row, for example ``X[12:13]``. An explanation with raw contributions is drawn from the intercept on.
+        The row, for example ``X[12:13]``. For an explanation with raw contributions the plot starts at the intercept.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+        The axes to draw on; by default a new figure.
     class_ : label, optional
-        For classifiers: the class whose probability, or with scores whose log-odds or score, is drawn. By default the
-        positive one of two, whatever is predicted, and of several the predicted one; the axis names it.
+        For classifiers, the class whose probability, log-odds or score is shown; the axis names it. By default the
+        positive class or, with several classes, the predicted one.
 
     Returns
     -------
     ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from pysirus import SirusRegressor, plot
+    >>> from pysirus.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True, as_frame=True)
+    >>> model = SirusRegressor(n_rules=6, n_trees=1000, random_state=0).fit(X, y)
+    >>> fig, ax = plt.subplots(figsize=(7, 3.4))
+    >>> ax = plot.waterfall(model, X[12:13], ax=ax)
     """
     model = model._as_model()
     explanation = row if isinstance(row, Explanation) else explain(model, row)

@@ -35,17 +35,17 @@ def calibration(
     class_: Any = None,
     ax: Any = None,
 ) -> Any:
-    """Plot the share that came true against the predicted probability, in groups of rows of equal size.
+    """Plot observed shares against predicted probabilities, in groups of rows of equal size.
 
-    Probabilities are right where the dots lie on the diagonal. Bars are two standard errors, as if rows were
-    independent. The marks on the lower axis are deciles of the predicted probabilities.
+    If the probabilities are calibrated, the dots lie on the diagonal. Bars show two standard errors, assuming
+    independent rows. The marks on the lower axis are deciles of the predicted probabilities.
 
     Parameters
     ----------
     model : Model or fitted estimator
         A classifier.
     X : data frame or array of shape (n_rows, n_columns), optional
-        Rows that the model was not fitted on. By default the held-out rows that a tuned model keeps.
+        Rows that the model was not fitted on. By default, the held-out rows stored in a tuned model.
     y : array of shape (n_rows,), optional
         Their classes.
     sample_weight : array of shape (n_rows,), optional
@@ -53,9 +53,9 @@ def calibration(
     n_groups : int, default=10
         Number of groups, at most 50.
     class_ : label, optional
-        The class whose probability is drawn; by default the positive one, of several the last.
+        The class whose probability is shown; by default the positive class, or the last of several.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+        The axes to draw on; by default a new figure.
 
     Returns
     -------
@@ -99,7 +99,7 @@ def calibration(
 def roc(
     model: Any, X: Any = None, y: Any = None, sample_weight: Any = None, *, class_: Any = None, ax: Any = None
 ) -> Any:
-    """Plot the ROC curve: the share of a class that is found against the share of others that is taken for it.
+    """Plot the ROC curve: the true positive rate against the false positive rate of a class.
 
     Parameters
     ----------
@@ -133,9 +133,9 @@ def roc(
 def gain(
     model: Any, X: Any = None, y: Any = None, sample_weight: Any = None, *, class_: Any = None, ax: Any = None
 ) -> Any:
-    """Plot the gain curve: the share of a class found among the rows of highest probability.
+    """Plot the gain curve: the share of a class found among the rows with the highest probabilities.
 
-    The dashed line is what rows in random order give, the grey line the best that is possible.
+    The dashed line shows rows in random order, the grey line the best possible order.
 
     Parameters
     ----------
@@ -235,14 +235,14 @@ SHADES = ("#1f5fa8", "#63a5dc", "#e69f00", "#c25e00", "#7d5ba6", "#6b7280")
 def kaplan_meier_curves(
     model: Any, rule: FittedTerm | int, X: Any, y: Any, sample_weight: Any = None, ax: Any = None
 ) -> Any:
-    """Draw the share without an event inside and outside a rule, as Kaplan and Meier estimate it.
+    """Plot Kaplan-Meier curves of the rows inside and outside a rule.
 
     Parameters
     ----------
     model : Model or fitted estimator
         A survival model.
     rule : Rule or int
-        One of its rules, or its position in ``rules_``.
+        A rule of the model, or its position in ``rules_``.
     X : data frame or array of shape (n_rows, n_columns)
         The rows.
     y : structured array, or a table of two columns
@@ -250,11 +250,24 @@ def kaplan_meier_curves(
     sample_weight : array of shape (n_rows,), optional
         Their weights.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+        The axes to draw on; by default a new figure.
 
     Returns
     -------
     ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import numpy as np
+    >>> from pysirus import SirusSurvival, plot
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(300, 3))
+    >>> time = rng.exponential(np.exp(-X[:, 0]))
+    >>> y = np.array(list(zip(time < 2, np.minimum(time, 2))), dtype=[("event", bool), ("time", float)])
+    >>> model = SirusSurvival(n_rules=3, n_trees=500, random_state=0).fit(X, y)
+    >>> fig, ax = plt.subplots(figsize=(6, 3.8))
+    >>> ax = plot.kaplan_meier(model, 0, X, y, ax=ax)
     """
     model, table, times, weights = _read(model, X, y, sample_weight)
     own = model.rules[rule] if isinstance(rule, (int, np.integer)) else rule
@@ -275,8 +288,8 @@ def predicted_survival(
 ) -> Any:
     """Plot predicted against observed survival curves for groups of increasing risk.
 
-    Lines are the observed shares without an event (Kaplan and Meier), dashed lines the mean predicted survival
-    functions of the same rows. Use rows that the model was not fitted on.
+    Solid lines are Kaplan-Meier curves; dashed lines are the mean predicted survival functions of the same rows. Use
+    rows that the model was not fitted on.
 
     Parameters
     ----------
@@ -285,13 +298,26 @@ def predicted_survival(
     X, y, sample_weight
         As in ``kaplan_meier``.
     n_groups : int, default=4
-        Groups of about equal size, by risk score.
+        Number of groups, of about equal size, by risk score.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+        The axes to draw on; by default a new figure.
 
     Returns
     -------
     ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> import numpy as np
+    >>> from pysirus import SirusSurvival, plot
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(600, 3))
+    >>> time = rng.exponential(np.exp(-X[:, 0]))
+    >>> y = np.array(list(zip(time < 2, np.minimum(time, 2))), dtype=[("event", bool), ("time", float)])
+    >>> model = SirusSurvival(n_rules=3, n_trees=500, random_state=0).fit(X[::2], y[::2])
+    >>> fig, ax = plt.subplots(figsize=(6, 3.8))
+    >>> ax = plot.predicted_survival(model, X[1::2], y[1::2], ax=ax)
     """
     check_integer("n_groups", n_groups, 1, len(SHADES))
     model, table, times, weights = _read(model, X, y, sample_weight)

@@ -63,24 +63,34 @@ COLUMNS = ("frequency", "support", "weight")
 
 
 def rules(model: Any, ax: Any = None, class_: Any = None) -> Any:
-    """Draw the rules, one line each: both outputs on one axis, then frequency, support and weight as numbers.
+    """Plot the rules, one per line, with both outputs on one axis and the frequency, support and weight as numbers.
 
-    Corrections (stages after the first) are drawn relative to the mean target, so the dotted line means no change. Thin
-    lines separate the stages. Where the sum of the rules is a score, the shares are those of the data, also for
-    corrections, and in place of the weight stands what a rule adds where it holds and elsewhere.
+    Corrections (rules of later stages) are shown relative to the mean target, so that the dotted line means no change.
+    Thin lines separate the stages. If the rules add up to a score, the dots show shares in the data, for corrections
+    too, and the table shows what each rule adds instead of its weight.
 
     Parameters
     ----------
     model : Model or fitted estimator
         The model.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure whose height fits the list.
+        The axes to draw on; by default a new figure whose height fits the list.
     class_ : label, optional
-        For classifiers: the class whose probability is drawn; the last by default.
+        For classifiers, the class whose probability is shown; by default the last.
 
     Returns
     -------
     ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from pysirus import SirusRegressor, plot
+    >>> from pysirus.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True, as_frame=True)
+    >>> model = SirusRegressor(n_rules=6, n_trees=1000, random_state=0).fit(X, y)
+    >>> fig, ax = plt.subplots(figsize=(9, 3.2))
+    >>> ax = plot.rules(model, ax=ax)
     """
     model = model._as_model()
     k = class_number(model, class_)
@@ -212,7 +222,7 @@ def _value(rule: FittedTerm, name: str) -> float:
 
 
 def overlap(model: Any, X: Any, ax: Any = None) -> Any:
-    """Draw the proportion of rows in which each pair of rules holds; contradictions are framed.
+    """Plot the share of rows to which each pair of rules applies; frames mark rules that pull in opposite directions.
 
     Parameters
     ----------
@@ -221,11 +231,21 @@ def overlap(model: Any, X: Any, ax: Any = None) -> Any:
     X : data frame or array of shape (n_rows, n_columns)
         The rows.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+        The axes to draw on; by default a new figure.
 
     Returns
     -------
     ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from pysirus import SirusRegressor, plot
+    >>> from pysirus.datasets import load_ozone
+    >>> X, y = load_ozone(return_X_y=True, as_frame=True)
+    >>> model = SirusRegressor(n_rules=6, n_trees=1000, random_state=0).fit(X, y)
+    >>> fig, ax = plt.subplots(figsize=(7, 4.5))
+    >>> ax = plot.overlap(model, X, ax=ax)
     """
     found = model._as_model().coverage(X)
     n = len(found.rules)

@@ -39,20 +39,30 @@ def _tuned(model: Any) -> _Tuned:
 
 
 def tuning_path(model: Any, axes: Any = None) -> Any:
-    """Draw error and stability against the number of rules, with error bars; the choice is marked.
+    """Plot error and stability against the number of rules, with error bars; the chosen size is marked.
 
-    All numbers of rules in this figure are means over the lists of the folds, on which both were measured.
+    Numbers of rules are means over the lists of the folds, on which error and stability were measured.
 
     Parameters
     ----------
     model : Model or fitted estimator
         A tuned model.
     axes : pair of matplotlib Axes, optional
-        Where to draw the error and the stability; by default a new figure with one above the other.
+        The axes for the error and the stability; by default a new figure with one above the other.
 
     Returns
     -------
     axes : ndarray of two matplotlib Axes
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from pysirus import SirusRegressorCV, plot
+    >>> from pysirus.datasets import load_machine
+    >>> X, y = load_machine(return_X_y=True, as_frame=True)
+    >>> model = SirusRegressorCV(n_repeats=2, n_trees=500, n_stages=1, random_state=0).fit(X, y)
+    >>> fig, axes = plt.subplots(2, figsize=(6.5, 5), sharex=True)
+    >>> axes = plot.tuning_path(model, axes=axes)
     """
     tuned = _tuned(model)
     tuning, path = tuned.tuning, tuned.tuning.path
@@ -120,20 +130,30 @@ def _mark_smallest(ax: Any, tuned: _Tuned) -> None:
 
 
 def pareto(model: Any, ax: Any = None) -> Any:
-    """Draw error against stability: one point per list, the ideal point, and the choice in orange.
+    """Plot error against stability: a point for each list, the ideal point, and the chosen list in orange.
 
-    Better lists are lower and further right. Numbers beside points are rules with a weight.
+    Better lists are lower and further right. The numbers beside the points count rules with positive weight.
 
     Parameters
     ----------
     model : Model or fitted estimator
         A tuned model.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+        The axes to draw on; by default a new figure.
 
     Returns
     -------
     ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from pysirus import SirusRegressorCV, plot
+    >>> from pysirus.datasets import load_machine
+    >>> X, y = load_machine(return_X_y=True, as_frame=True)
+    >>> model = SirusRegressorCV(n_repeats=2, n_trees=500, n_stages=1, random_state=0).fit(X, y)
+    >>> fig, ax = plt.subplots(figsize=(6.5, 4))
+    >>> ax = plot.pareto(model, ax=ax)
     """
     tuned = _tuned(model)
     tuning, path = tuned.tuning, tuned.tuning.path
@@ -207,21 +227,33 @@ def _number(ax: Any, alternatives: Any, places: Any, i: int, near: Any) -> None:
 
 
 def front(alternatives: Any, ax: Any = None) -> Any:
-    """Draw what restrictions and lengths cost: held-out loss against stability, with paired standard errors.
+    """Plot what restrictions and lengths cost: held-out loss against stability, with paired standard errors.
 
-    The line joins the alternatives that no other beats in both. Bars are of the difference to the first one, which has
-    none. Where alternatives fall on one place each has a frame around those before it, in its colour.
+    The line joins the alternatives that no other beats in both. Bars show standard errors of the difference from the
+    first alternative, which has no bar. If alternatives coincide, each has a frame in its colour around the previous
+    ones.
 
     Parameters
     ----------
     alternatives : Alternatives
-        What ``pysirus.alternatives`` found.
+        The result of ``pysirus.alternatives``.
     ax : matplotlib Axes, optional
-        Where to draw; by default a new figure.
+        The axes to draw on; by default a new figure.
 
     Returns
     -------
     ax : matplotlib Axes
+
+    Examples
+    --------
+    >>> import matplotlib.pyplot as plt
+    >>> from pysirus import SirusRegressorCV, alternatives, plot
+    >>> from pysirus.datasets import load_machine
+    >>> X, y = load_machine(return_X_y=True, as_frame=True)
+    >>> estimator = SirusRegressorCV(cv=5, n_repeats=1, n_trees=200, n_stages=1, random_state=0)
+    >>> found = alternatives(estimator, X, y, without=["mmax"], n_rules=[3, 6])
+    >>> fig, ax = plt.subplots(figsize=(7, 4))
+    >>> ax = plot.front(found, ax=ax)
     """
     if ax is None:
         _, ax = pyplot().subplots(figsize=(7.2, 4.8), layout="constrained")

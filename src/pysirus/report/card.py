@@ -91,11 +91,11 @@ class Card:
     title : str
         The heading.
     sections : dict of str to list
-        What stands in each section.
+        The contents of each section.
     missing : list of str
-        What a person has not said, as ``section.key``.
+        The missing statements, as ``section.key``.
     date : str
-        When it was written.
+        The date of the card.
     """
 
     title: str
@@ -113,7 +113,7 @@ class Card:
         return self.to_html()
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write it: as HTML where the name ends in .html, as Markdown where it ends in .md."""
+        """Write the card as HTML (.html) or Markdown (.md)."""
         ending = Path(path).suffix.lower()
         if ending not in (".md", ".html", ".htm"):
             raise ParameterError(f"The name of a model card must end in .md or .html, got '{path}'.")
@@ -121,7 +121,7 @@ class Card:
         write_text(path, self.to_markdown() if ending == ".md" else self.to_html())
 
     def to_markdown(self) -> str:
-        """The document in Markdown, as GitHub reads it."""
+        """The card in GitHub's Markdown."""
         lines = [f"# {escape_markdown(self.title)}", "", *self._summary(escape_markdown)]
         for key, blocks in self.sections.items():
             lines += ["", f"## {TITLES[key]}", ""]
@@ -135,7 +135,7 @@ class Card:
         return [escape(f"{written} {asked - len(self.missing)} of {asked} questions to a person are answered.")]
 
     def to_html(self) -> str:
-        """The document as one HTML page, which loads nothing."""
+        """The card as an HTML page without network requests."""
         body = [f"<h1>{html.escape(one_line(self.title))}</h1>", f"<p class=note>{self._summary(html.escape)[0]}</p>"]
         for key, blocks in self.sections.items():
             body.append(f'<h2 id="{key}">{TITLES[key]}</h2>')

@@ -270,9 +270,7 @@ def find_files(paths: Paths) -> list[FilePath]:
         names = [str(path)] if path.exists() else sorted(glob(str(path), recursive=True))  # noqa: PTH207  # may be absolute
         found = [file for name in names for file in (find_files(name) if Path(name).is_dir() else [Path(name)])]
     if not found:
-        raise DataError(
-            f"There is no Parquet file '{path}', and none of that pattern or in that folder; no CSV file either."
-        )
+        raise DataError(f"No Parquet or CSV file matches '{path}', as a file, a folder or a pattern.")
     return found
 
 
@@ -283,7 +281,7 @@ def _find_remote(address: str) -> list[FilePath]:
         tables = [file for file in found if file.suffix == ".parquet"]
         found = tables or [file for file in found if is_csv(file)]
     if not found:
-        raise DataError(f"There is no Parquet or CSV file '{address}', and none of that pattern or in that folder.")
+        raise DataError(f"No Parquet or CSV file matches '{address}', as a file, a folder or a pattern.")
     return list(found)
 
 
