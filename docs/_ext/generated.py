@@ -144,7 +144,8 @@ def parameter_page() -> str:
     ]
     for group in GROUPS:
         takes = {own.name: takers(own.name) for own in fields(group)}
-        head = takes.popitem()[1] if len(set(takes.values())) == 1 else ""  # said once, above the table
+        shared = set(takes.values())
+        head = shared.pop() if len(shared) == 1 else ""  # said once, above the table
         rows = []
         for own in fields(group):
             option = own.metadata["option"]
