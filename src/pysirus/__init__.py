@@ -30,4 +30,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted([*globals(), *__getattr__("__all__")])
+    return sorted({*(name for name in globals() if name.startswith("_")), *__getattr__("__all__")})

@@ -39,3 +39,16 @@ def test_fitted_attributes_are_those_that_are_documented(name, table):
     fitted = {own for own in {*vars(model), *properties} if own.endswith("_") and not own.startswith("_")}
     assert documented_in(kind.__doc__) == {own for own in fitted if hasattr(model, own)}
     assert "{" not in kind.__doc__.split("Attributes")[1].split("Examples")[0].split("Notes")[0]
+
+
+def test_names_can_be_listed_as_an_editor_lists_them(table):
+    X, targets = table
+    for name in ESTIMATORS:
+        model = getattr(pysirus, name)()
+        assert "fit" in dir(model)
+    for task, y in targets.items():
+        fitted = getattr(pysirus, f"Sirus{task}")(n_trees=50, random_state=0).fit(X, y)
+        assert "rules_" in dir(fitted) and "rules" in dir(fitted.model_)
+    names = dir(pysirus)
+    assert len(names) == len(set(names))
+    assert {name for name in names if not name.startswith("_")} == set(pysirus.__all__)

@@ -70,8 +70,8 @@ class Calibrated:
         self._kept = learn_folds(cast("SirusBase", self), X, y, sample_weight, cv=cv, groups=groups, nested=nested)
         return self
 
-    @property
-    def _folds(self) -> KeptFolds:
+    def _kept_folds(self) -> KeptFolds:
+        """The models of the folds; no property, since those who list attributes ask whether each is there."""
         model = cast("SirusBase", self)._as_model()
         if "_kept" not in self.__dict__:
             raise ParameterError(
@@ -88,7 +88,7 @@ class Calibrated:
         path : str or path
             The JSON file. Note that it contains the targets of the training rows.
         """
-        kept = self._folds
+        kept = self._kept_folds()
         folds = [
             {
                 "model": model_to_json(fold.model),
@@ -179,7 +179,7 @@ class NumberIntervals(Calibrated):
         >>> bool((ends[:, 0] < ends[:, 1]).all())
         True
         """
-        return self._folds.intervals(X, check_coverage(coverage))
+        return self._kept_folds().intervals(X, check_coverage(coverage))
 
     def interval_coverage(self, X: Any, y: Any, coverage: float = 0.9) -> IntervalCoverage:
         """Measure how many intervals contain the target, overall and for the rows of each rule.
@@ -245,7 +245,7 @@ class ClassSets(Calibrated):
             In the order of ``classes_``. A set is empty if no class is as probable as the true classes of most held-out
             rows.
         """
-        return self._folds.sets(X, check_coverage(coverage))
+        return self._kept_folds().sets(X, check_coverage(coverage))
 
     def predict_proba_interval(self, X: Any) -> NDArray[np.float64]:
         """With two classes, predict an interval for the probability of the positive class (cross Venn-Abers).
@@ -263,7 +263,7 @@ class ClassSets(Calibrated):
         """
         if len(self.classes_) != 2:
             raise ParameterError(f"Venn-Abers probabilities are for two classes, and there are {len(self.classes_)}.")
-        return self._folds.venn_abers(X, cast("SirusBase", self).model_.positive)
+        return self._kept_folds().venn_abers(X, cast("SirusBase", self).model_.positive)
 
     def set_coverage(self, X: Any, y: Any, coverage: float = 0.9) -> IntervalCoverage:
         """Measure how many sets contain the true class, overall and for the rows of each rule; see
