@@ -45,6 +45,11 @@ def first_label(document: dict[str, Any]) -> dict[str, Any]:
     return next(found)
 
 
+def slope_of(document: dict[str, Any]) -> dict[str, Any]:
+    """The first slope."""
+    return next(rule for rule in document["rules"] if rule.get("kind") == "slope")
+
+
 def correct_shares(document):
     """A correction in a list of plain shares."""
     document.update(version=2, link="identity")
@@ -157,6 +162,9 @@ FAULTS: list[tuple[str, str, Any, str]] = [
     ("numbers", "fact text", lambda d: d["facts"].update(n_rows="many"), "facts.n_rows must be a whole number"),
     ("numbers", "surrogate", lambda d: d.update(target="\ud800"), "half a character"),
     ("numbers", "deep fact", lambda d: d["facts"].update(x=[[[[[[[[[1]]]]]]]]]), "more than 8 deep"),
+    # slopes
+    ("slopes_counts", "factor beyond", lambda d: slope_of(d).update(inside=1e11), r"rules\[3\] must have a factor"),
+    ("slopes_counts", "factor of 0", lambda d: slope_of(d).update(inside=-600.0, weight=1.0), r"slope must be weight"),
 ]
 
 

@@ -25,6 +25,7 @@ Entry = Mapping[str, Any]
 Cut = tuple[str, Any]  # the name of a column and the cut, as it is written
 Found = dict[Cut, float]
 ROUNDING = 1e-12  # of a logarithm, which another machine may round otherwise
+LARGEST_LOG = 700.0  # whose exponential is a number, as is that of its negative
 BALANCE = 1e-6  # of numbers that sum to zero, as a share of their sizes
 ROUNDED = 1.06  # by how much more a slope may be that is rounded to two digits
 
@@ -90,9 +91,12 @@ def _check_slope(slope: Entry, document: Entry, family: Family, here: str) -> An
     scale = family.effect_scale
     multiplies = scale is not None and scale.multiplies
     ensure(multiplies or not slope.get("multiplies", False), here, "is told as a factor, and slopes add here")
+    if slope.get("multiplies", False):
+        log = (slope["weight"] or 0.0) * np.ravel(slope["inside"])[0] * slope["step"]
+        ensure(abs(log) < LARGEST_LOG, here, "must have a factor, exp(weight * inside * step), that is a number")
     known = SimpleNamespace(classes=family.classes)
     wanted, found = (np.asarray(own) for own in (record(SlopeKeys).read(slope, here, known).slope, slope["slope"]))
-    near = np.abs(wanted - found) <= ROUNDING * np.abs(wanted)
+    near = np.isfinite(wanted) & (np.abs(wanted - found) <= ROUNDING * np.abs(wanted))
     ensure(bool(near.all()), f"{here}.slope", "must be weight times inside, rounded by step and decimals")
     return "slope", slope["feature"]
 
