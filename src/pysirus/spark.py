@@ -6,18 +6,10 @@ Those of pysirus itself take Spark data frames too. These have a ``transform`` t
 from collections.abc import Sequence
 from typing import Any
 
-from pysirus._families.target import IN_MEMORY
-from pysirus._text.message import say
 from pysirus.estimators import classifier, regressor
 from pysirus.estimators.door import check_frame, transform
 
 __all__ = ["SirusClassifier", "SirusClassifierCV", "SirusRegressor", "SirusRegressorCV", "transform"]
-
-
-def __getattr__(name: str) -> Any:
-    if name in ("SirusSurvival", "SirusSurvivalCV"):
-        raise AttributeError(f"pysirus.spark has no {name}. {say(IN_MEMORY)}")
-    raise AttributeError(f"module 'pysirus.spark' has no attribute '{name}'")
 
 
 class OnSpark:

@@ -75,12 +75,22 @@ def test_tuning_and_a_report(run, table, tmp_path):
         (("--time", "years", "--event", "grade"), "'grade' must be 0 or 1"),
         (("--time", "yeers", "--event", "died"), "yeers"),
         (("--time", "years", "--event", "years"), "two roles"),
-        ((*TIMES, "--memory", "1GB"), "sample of the rows"),
+        ((*TIMES, "--memory", "1KB"), "These take more than --memory allows, 1,024 bytes. Set --memory to more"),
     ],
 )
 def test_what_cannot_be_is_said(run, table, options, message):
     code, _, err = run("fit", table, *options)
     assert code != 0 and message in " ".join(err.split()) and "Traceback" not in err
+
+
+def test_files_are_read_into_one_table(run, table, model, tmp_path):
+    frame, found = pd.read_csv(table), tmp_path / "found.json"
+    for k in (0, 1):
+        frame.iloc[100 * k : 100 * (k + 1)].to_csv(tmp_path / f"part-{k}.csv", index=False)
+    options = (*TIMES, "--drop", "w,id", "-n", 3, "--trees", 100, "-m", found)
+    for source in ((table, "--memory", "1GB"), (tmp_path / "part-*.csv",)):
+        code, _, err = run("fit", *source, *options)
+        assert code == 0 and found.read_bytes() == model.read_bytes(), err
 
 
 def test_options_of_survival_are_refused_elsewhere(run, table, tmp_path):

@@ -83,13 +83,20 @@ def test_frames_give_the_model_of_memory(kind, n_partitions, client):
 @ON_ENGINES
 def test_counts_give_the_model_of_memory_and_predict_the_same(client):
     frame, y, rng = make_frame()
-    counts, exposure = np.floor(np.abs(y)), rng.integers(1, 9, len(y)) / 4
+    counts, exposure, weights = np.floor(np.abs(y)), rng.integers(1, 9, len(y)) / 4, rng.integers(1, 4, len(y))
     expected = pysirus.SirusRegressor(**OPTIONS, loss="poisson").fit(frame, counts / exposure, sample_weight=exposure)
     table = dd.from_pandas(frame.assign(y=counts / exposure, w=exposure), npartitions=3)
     found = SirusRegressor(**OPTIONS, loss="poisson").fit(table, "y", sample_weight="w")
     assert_equal_models(found.model_, expected.model_)
     predicted = found.predict(table.drop(columns=["y", "w"])).compute().to_numpy()
     assert np.array_equal(predicted, expected.predict(frame))
+    table = dd.from_pandas(frame.assign(y=counts, years=exposure, w=weights), npartitions=3)
+    expected = pysirus.SirusRegressor(**OPTIONS, loss="poisson").fit(frame, counts, weights, exposure=exposure)
+    for X, *apart in ((table, "y", "w", "years"), (table[list(frame)], table["y"], table["w"], table["years"])):
+        found.fit(X, apart[0], apart[1], exposure=apart[2])
+        assert found.model_.selected == expected.model_.selected and found.model_.exposure == "years"
+    with pytest.raises(DataError, match=r"partition 0: Column 'years', the exposure, must hold numbers above 0"):
+        found.fit(table.assign(years=0.0), "y", exposure="years")
 
 
 @pytest.mark.filterwarnings("ignore:Nothing was learned")
@@ -129,13 +136,13 @@ def test_groups_stay_together(client, monkeypatch, large):
         found = model.fit(X, "y", sample_weight="w", groups=own)
         assert (found.p0_, found.path_) == (expected.p0_, expected.path_)
         assert_equal_models(found.model_, expected.model_)
-    with pytest.raises(ParameterError, match="'y' is the target and cannot be the sample weights or the groups too"):
+    with pytest.raises(ParameterError, match="'y' has two roles, y and groups"):
         model.fit(table, "y", groups="y")
     with pytest.raises(DataError, match=r"X has 3 partition\(s\), groups has 2"):
         model.fit(table, "y", groups=dd.from_pandas(whole["group"], npartitions=2))
     with pytest.raises(DataError, match=r"groups must be a Dask Series.* found numpy\.ndarray"):
         model.fit(table, "y", groups=groups)
-    with pytest.raises(DataError, match="groups holds missing values"):
+    with pytest.raises(DataError, match="column .group., the groups, holds missing values"):
         model.fit(dd.from_pandas(whole.assign(group=None), npartitions=3), "y", groups="group")
     assert model.fit(frame, y, sample_weight=weights, groups=groups).path_ == expected.path_
 

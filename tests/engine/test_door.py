@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sqlite3
-import warnings
 from contextlib import closing
 from functools import cache
 from pathlib import Path
@@ -19,12 +18,11 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
-import pyarrow.dataset
-import pyarrow.parquet
 import pytest
 
 import servers
 from engines import skipping
+from everywhere import EVERY, SOURCES, file_of, heard, nothing_fits, written
 from pysirus import (
     DataError,
     SirusClassifier,
@@ -79,61 +77,10 @@ def one_target(frame: pd.DataFrame, target: str) -> pd.DataFrame:
     return frame[["a", "b", "town", target]]
 
 
-def written(frame: pd.DataFrame, folder: Path, name: str) -> Path:
-    path = folder / name
-    frame.to_csv(path, index=False) if path.suffix == ".csv" else frame.to_parquet(path, index=False, row_group_size=50)
-    return path
-
-
-def in_pieces(frame: pd.DataFrame, folder: Path, ending: str) -> Path:
-    (folder / "pieces").mkdir()
-    for k, start in enumerate(range(0, len(frame), 100)):
-        written(frame.iloc[start : start + 100], folder / "pieces", f"{k}{ending}")
-    return folder / "pieces"
-
-
-def by_query(frame: pd.DataFrame, folder: Path) -> Any:
-    path = written(frame, folder, "rows.parquet")
-    return duckdb.sql(f"select * from '{path}'")
-
-
-SOURCES: dict[str, Any] = {
-    "pandas": lambda frame, folder: frame,
-    "polars": lambda frame, folder: pl.from_pandas(frame),
-    "pyarrow table": lambda frame, folder: pa.Table.from_pandas(frame, preserve_index=False),
-    "narwhals": lambda frame, folder: nw.from_native(frame),
-    "parquet": lambda frame, folder: written(frame, folder, "rows.parquet"),
-    "csv": lambda frame, folder: str(written(frame, folder, "rows.csv")),
-    "folder": lambda frame, folder: in_pieces(frame, folder, ".parquet"),
-    "pattern": lambda frame, folder: str(in_pieces(frame, folder, ".csv") / "*.csv"),
-    "list": lambda frame, folder: sorted(in_pieces(frame, folder, ".parquet").iterdir()),
-    "lazy frame": lambda frame, folder: pl.scan_parquet(written(frame, folder, "rows.parquet")),
-    "query": by_query,
-    "dataset": lambda frame, folder: pyarrow.dataset.dataset(in_pieces(frame, folder, ".parquet")),
-    "reader": lambda frame, folder: pa.Table.from_pandas(frame, preserve_index=False).to_reader(50),
-    "dask": lambda frame, folder: dd.from_pandas(frame, npartitions=3),
-}
-
-
 def document(model: Any, path: Path) -> dict[str, Any]:
     """The file of a model."""
     model.save(path)
     return json.loads(path.read_text(encoding="utf-8"))  # type: ignore[no-any-return]
-
-
-BATCHED = ["parquet", "csv", "lazy frame", "query", "dataset", "reader"]  # read so where they do not fit into memory
-EVERY = [*SOURCES, *(f"{name}, in batches" for name in BATCHED)]
-
-
-def heard(estimator: Any, *given: Any, **named: Any) -> list[str]:
-    """What a fit warns of; an error is the last thing said."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        try:
-            estimator.fit(*given, **named)
-        except (DataError, ParameterError) as error:
-            return [*(str(warning.message) for warning in caught), f"{type(error).__name__}: {error}"]
-    return [str(warning.message) for warning in caught]
 
 
 @cache
@@ -142,7 +89,7 @@ def of_memory(family: str, manner: str) -> tuple[str, list[str]]:
     estimator, target = estimator_of(family, manner)
     said = heard(estimator, one_target(rows(), target), target)
     with TemporaryDirectory() as folder:
-        return _saved(estimator, Path(folder) / "model.json").read_text(encoding="utf-8"), said
+        return file_of(estimator, Path(folder) / "model.json"), said
 
 
 @pytest.mark.parametrize(("source", "family", "manner"), in_turns(EVERY, list(FAMILIES), MANNERS)[:: 1 if FULL else 3])
@@ -150,25 +97,20 @@ def test_every_source_gives_the_model_of_memory(source, family, manner, tmp_path
     estimator, target = estimator_of(family, manner)
     name, *batched = source.split(", ")
     if batched:
-        monkeypatch.setattr("pysirus.engine.backends.streams.TABLE_SHARE", 1 << 40)  # nothing fits
+        nothing_fits(monkeypatch)
     expected, warned = of_memory(family, manner)
     assert heard(estimator, SOURCES[name](one_target(rows(), target), tmp_path), target, scratch=tmp_path) == warned
-    assert _saved(estimator, tmp_path / "found.json").read_text(encoding="utf-8") == expected
-
-
-def _saved(model: Any, path: Path) -> Path:
-    model.save(path)
-    return path
+    assert file_of(estimator, tmp_path / "found.json") == expected
 
 
 @pytest.mark.parametrize("source", ["parquet", "query", "lazy frame", "dataset", "reader"])
 def test_rows_beyond_the_memory_are_read_in_batches(source, tmp_path, monkeypatch):
-    monkeypatch.setattr("pysirus.engine.backends.streams.TABLE_SHARE", 1 << 40)  # nothing fits
+    nothing_fits(monkeypatch)
     estimator, target = estimator_of("numbers", "plain")
     frame = one_target(rows(), target)
     expected = document(estimator.fit(frame.drop(columns=target), frame[target]), tmp_path / "expected.json")
     with opened(SOURCES[source](frame, tmp_path / _made(tmp_path, "a")), Reading()) as there:
-        assert there.table is None and len(there.files) in (1, 3)
+        assert there.table is None and len(there.files) in (1, 5)
     scratch = tmp_path / _made(tmp_path, "scratch")
     found = estimator.fit(SOURCES[source](frame, tmp_path / _made(tmp_path, "b")), target, scratch=scratch)
     assert document(found, tmp_path / "found.json") == expected
@@ -182,21 +124,21 @@ def _made(folder: Path, name: str) -> str:
 
 @pytest.mark.parametrize("source", ["parquet", "csv", "query"])
 def test_rows_without_a_target_are_left_out_in_batches_too(source, tmp_path, monkeypatch):
-    monkeypatch.setattr("pysirus.engine.backends.streams.TABLE_SHARE", 1 << 40)  # nothing fits
+    nothing_fits(monkeypatch)
     frame = one_target(rows(), "y").assign(w=np.arange(240) % 3)
     frame["y"] = frame["y"].where(np.arange(240) % 7 != 3)
     estimator = SirusRegressor(n_rules=5, prepare=True, **FAST)
     said = heard(estimator, frame, "y", "w")
-    expected = _saved(estimator, tmp_path / "expected.json").read_text(encoding="utf-8")
+    expected = file_of(estimator, tmp_path / "expected.json")
     assert said == ["22 of 240 rows have no target and are left out."]
     assert heard(estimator, SOURCES[source](frame, tmp_path), "y", "w", scratch=tmp_path) == said
-    assert _saved(estimator, tmp_path / "found.json").read_text(encoding="utf-8") == expected
+    assert file_of(estimator, tmp_path / "found.json") == expected
     (refused,) = heard(SirusRegressor(**FAST), SOURCES[source](frame, tmp_path), "y", scratch=tmp_path)
     where = "the source" if source == "query" else f"'{tmp_path / 'rows.'}{source}'"
     assert refused.startswith(f"DataError: rows 0 to 239 of {where}: column 'y', the target, contains NaN")
 
 
-@pytest.mark.parametrize("source", ["pandas", "parquet", "query"])
+@pytest.mark.parametrize("source", ["pandas", "parquet", "query", "dask"])
 def test_roles_are_columns_by_name(source, tmp_path):
     frame = rows()[["a", "b", "town", "w", "count"]].assign(years=1.5, who=np.arange(240) // 4)
     make = SOURCES[source](frame, tmp_path)
@@ -211,28 +153,34 @@ def test_roles_are_columns_by_name(source, tmp_path):
     assert found.rules_ == again.rules_ and found.cv_error_ == again.cv_error_
 
 
-def test_survival_takes_the_names_of_times_and_events(tmp_path):
-    frame = rows()[["a", "b", "town"]].assign(months=rows()["y"].abs() + 0.1, died=rows()["label"] == "yes")
+def times() -> pd.DataFrame:
+    """Rows until an event."""
+    return rows()[["a", "b", "town"]].assign(months=rows()["y"].abs() + 0.1, died=rows()["label"] == "yes")
+
+
+@pytest.mark.parametrize("source", list(SOURCES))
+def test_survival_reads_every_source_into_one_table(source, tmp_path):
+    frame, outcome = times(), ("died", "months")
     estimator = SirusSurvival(n_rules=3, **FAST)
-    expected = document(estimator.fit(frame[["a", "b", "town"]], frame[["died", "months"]]), tmp_path / "a.json")
-    for source in ("pandas", "parquet", "csv", "query", "dask"):
-        found = estimator.fit(SOURCES[source](frame, tmp_path), ("died", "months"))
-        assert document(found, tmp_path / "b.json") == expected
-    tuned = SirusSurvivalCV(max_rules=3, cv=3, n_repeats=1, **FAST)
-    expected = document(tuned.fit(frame, ("died", "months")), tmp_path / "a.json")
-    assert document(tuned.fit(SOURCES["dask"](frame, tmp_path), ("died", "months")), tmp_path / "b.json") == expected
-    for source in ("parquet", "query", "dask"):
-        with pytest.raises(
-            ParameterError, match=r"Survival needs all rows in memory.* memory that a table may take more"
-        ):
-            estimator.fit(SOURCES[source](frame, tmp_path), ("died", "months"), memory=1000)
-    with pytest.raises(ParameterError, match="Survival needs all rows in memory"):
-        estimator.fit_files(written(frame, tmp_path, "rows.parquet"), ("died", "months"))
+    expected = file_of(estimator.fit(frame[["a", "b", "town"]], frame[["died", "months"]]), tmp_path / "a.json")
+    X = SOURCES[source](frame, tmp_path)
+    assert file_of(estimator.fit(X, outcome, memory=1 << 20), tmp_path / "b.json") == expected
+    if is_elsewhere(X):
+        with pytest.raises(ParameterError, match=r"Survival needs all rows in memory.* Set memory to more, or fit a"):
+            estimator.fit(SOURCES[source](frame, tmp_path), outcome, memory=1000)
+
+
+def test_survival_is_tuned_on_dask_as_in_memory(tmp_path):
+    tuned, outcome = SirusSurvivalCV(max_rules=3, cv=3, n_repeats=1, **FAST), ("died", "months")
+    expected = document(tuned.fit(times(), outcome), tmp_path / "a.json")
+    assert document(tuned.fit(SOURCES["dask"](times(), tmp_path), outcome), tmp_path / "b.json") == expected
+    with pytest.raises(ParameterError, match=r"Survival needs all rows in memory.* Give fit the files"):
+        tuned.fit_files(written(times(), tmp_path, "rows.parquet"), outcome)
 
 
 @pytest.mark.parametrize("source", ["parquet", "csv", "query", "dask"])
 def test_survival_is_scored_where_rows_lie(source, tmp_path):
-    frame = rows()[["a", "b", "town"]].assign(months=rows()["y"].abs() + 0.1, died=rows()["label"] == "yes")
+    frame = times()
     model = SirusSurvival(n_rules=3, **FAST).fit(frame, ("died", "months"))
     found = model.metrics(SOURCES[source](frame, tmp_path), ("died", "months"))
     assert found.metrics == model.metrics(frame, ("died", "months")).metrics
@@ -318,7 +266,7 @@ def test_score_of_a_file_is_that_of_its_table(tmp_path):
 @pytest.mark.parametrize(
     ("X", "y", "said"),
     [
-        ("nowhere.parquet", "y", "There is no Parquet file"),
+        ("nowhere.parquet", "y", "No Parquet or CSV file matches"),
         (np.zeros((3, 2)), "y", "X is an array without names"),
         (rows(), "z", "There is no column 'z' for the target"),
         (rows(), da.zeros(240), "y is a Dask Array"),

@@ -207,7 +207,7 @@ def test_complaints_about_files(tmp_path):
     y = pd.Series(y, name="y")
     pattern = write_rows(tmp_path, frame, y, None, 2, 2)
     model = SirusRegressor(n_trees=10)
-    with pytest.raises(DataError, match="no Parquet file"):
+    with pytest.raises(DataError, match="No Parquet or CSV file matches"):
         model.fit_files(tmp_path / "none*.parquet", "y")
     with pytest.raises(DataError, match="Did you mean 'wide'"):
         model.fit_files(pattern, "wde")
@@ -215,9 +215,9 @@ def test_complaints_about_files(tmp_path):
         model.fit_files(pattern, "y", sample_weight="w")
     with pytest.raises(ParameterError, match="memory"):
         model.fit_files(pattern, "y", memory=10)
-    with pytest.raises(ParameterError, match="'y' is the target and cannot be the sample weights too"):
+    with pytest.raises(ParameterError, match="'y' has two roles, y and sample_weight"):
         model.fit_files(pattern, "y", sample_weight="y")
-    with pytest.raises(ParameterError, match="'y' is the target and cannot be dropped too"):
+    with pytest.raises(ParameterError, match="'y' has two roles, y and drop"):
         model.fit_files(pattern, "y", drop="y")
     with pytest.raises(ParameterError, match="quantiles"):
         model.fit_files(pattern, "y", quantiles="near")

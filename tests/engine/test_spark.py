@@ -254,7 +254,7 @@ def test_complaints_that_need_no_job(spark):
         model.fit(frame.select("y", "x", "text"), "y", row_id="x")
     with pytest.raises(DataError, match="No feature is left"):
         model.fit(frame.select("y"), "y")
-    with pytest.raises(ParameterError, match="'y' is the target and cannot be the sample weights, the row_id"):
+    with pytest.raises(ParameterError, match="'y' has two roles, y and groups"):
         on_spark.SirusRegressorCV().fit(frame.select("y", "x"), "y", groups="y")
     with pytest.raises(DataError, match=r"takes a Spark data frame, found pandas\..*DataFrame"):
         model.fit(new_rows(), "y")

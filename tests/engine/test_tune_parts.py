@@ -177,7 +177,7 @@ def test_groups_of_a_column_stay_together(tmp_path):
     assert_equal_tuning(found, expected)
     with pytest.raises(ParameterError, match="cv=41: so many folds need as many groups, found 40"):
         SirusRegressorCV(**{**SMALL, "cv": 41}).fit_files(tmp_path, "y", groups="group")
-    with pytest.raises(ParameterError, match="'y' is the target and cannot be the groups too"):
+    with pytest.raises(ParameterError, match="'y' has two roles, y and groups"):
         SirusRegressorCV(**SMALL).fit_files(tmp_path, "y", groups="y")
     part.assign(group=None).to_parquet(tmp_path / "1.parquet", index=False)
     with pytest.raises(DataError, match="column 'group', the groups, holds missing values"):

@@ -183,6 +183,8 @@ def is_missing(value: Any) -> bool:
         return bool(value != value)
     except TypeError:  # the NA of pandas answers neither yes nor no
         return True
+    except ValueError:  # an array has many answers
+        return False
 
 
 def is_number(text: Any) -> bool:
@@ -385,7 +387,8 @@ def series_column(name: str, series: nw.Series[Any], forced: bool) -> Column:
         return series_column(name, nw.from_native(native.sparse.to_dense(), series_only=True), forced)
     if isinstance(dtype, nw.Unknown) and series.null_count() == len(series):  # a column of nothing
         return Column(name, "numeric", np.full(len(series), np.nan))
-    raise _type_error(name, getattr(native, "dtype", dtype) if isinstance(dtype, nw.Unknown) else dtype)
+    own = getattr(native, "dtype", getattr(native, "type", dtype))
+    raise _type_error(name, own if isinstance(dtype, nw.Unknown) else dtype)
 
 
 PLAIN_TYPES = frozenset(np.dtype(code) for code in "fdbBhHiIlLqQ")  # in the byte order of this machine

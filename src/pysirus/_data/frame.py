@@ -42,7 +42,7 @@ def as_frame(X: Any) -> nw.DataFrame[Any] | None:
     try:
         frame = nw.from_native(X, pass_through=True)
     except nw.exceptions.DuplicateError:
-        check_names(list(X.columns))
+        check_names(list(getattr(X, "column_names", X.columns)))  # of a pyarrow table, whose columns are arrays
         raise
     if isinstance(frame, nw.LazyFrame):
         frame = frame.collect()
@@ -81,6 +81,12 @@ def check_names(names: Sequence[Any]) -> tuple[str, ...]:
             raise DataError(f"Column name '{name}' occurs more than once. Rename or drop one of the columns.")
         seen.add(name)
     return tuple(names)
+
+
+def check_features(features: Sequence[Any]) -> None:
+    """Reject a table of which nothing is left to learn from."""
+    if not features:
+        raise DataError("No feature is left besides the target, the sample weights and the dropped columns.")
 
 
 Source = nw.Series[Any] | NDArray[Any]

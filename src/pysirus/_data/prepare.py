@@ -99,7 +99,7 @@ class Preparation:
     def _temporal(self, name: str, source: Source) -> list[Feature]:
         array = as_arrow(source)
         if pa.types.is_time(array.type):
-            return self._one(Derived(self._name(f"{name} (hours)"), name, "time"), source)
+            return self._one(self.hours_of(name), source)
         if pa.types.is_duration(array.type):
             unit = _unit_of_durations(seconds_of(array))
             own = Derived(self._name(f"{name} ({unit})"), name, "duration", NumberForm(unit))
@@ -126,6 +126,10 @@ class Preparation:
         names = {part: name if part == "date" else self._name(f"{part} of {name}") for part in parts}
         return [Derived(names[part], name, part, order=order, zone=zone) for part in parts]
 
+    def hours_of(self, name: str) -> Derived:
+        """The feature that times of day are."""
+        return Derived(self._name(f"{name} (hours)"), name, "time")
+
     # -------------------------------------------------------------------------------------------------- written values
 
     def _written(self, name: str, column: Column, source: Source) -> list[Feature]:
@@ -137,7 +141,7 @@ class Preparation:
         if orders:
             raise SetAside(f"dates such as {texts[0]!r}, of which the day or the month may come first")
         if are_times(texts):
-            return self._one(Derived(self._name(f"{name} (hours)"), name, "time"), source)
+            return self._one(self.hours_of(name), source)
         form = number_form(texts, self._decimal)
         if form is None:
             return []

@@ -66,7 +66,7 @@ MAX_RATIO = 100
 MAX_PARQUET_RATIO = 1000  # columns of few values are stored well
 LEAST_LIMIT = 1 << 26
 
-_PARQUET_MAGIC = b"PAR1"
+PARQUET_MAGIC = b"PAR1"
 _GZIP_MAGIC = b"\x1f\x8b"
 _CODECS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd", ".lz4": "lz4", ".br": "brotli"}
 _DELIMITERS = (",", ";", "\t")
@@ -110,7 +110,7 @@ def read_file(
             for mark, found in _FOREIGN.items():
                 if start.startswith(mark):
                     raise DataError(f"'{path}' {found} or as Parquet.")
-            if start == _PARQUET_MAGIC:
+            if start == PARQUET_MAGIC:
                 table = _read_parquet(path, None if path.is_file() else _read_stream(path, file, start))
             elif start == _ZIP_MAGIC:
                 table = _read_archive(path, start + file.read(MAX_UNSEEN), [*text, *labels])

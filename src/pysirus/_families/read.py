@@ -6,6 +6,7 @@ Counts with an exposure become rates, counts per unit of exposure, which are wei
 from __future__ import annotations
 
 import numbers
+from collections.abc import Sequence
 from typing import Any
 
 import narwhals as nw
@@ -237,6 +238,20 @@ def rates_of(table: pa.Table, target: str, exposure: str, weights: str | None) -
     units = np.ones(table.num_rows)
     units[weighs] = exposures_of(table.filter(pa.array(weighs)), exposure)
     return counts / units, mass * units
+
+
+def rates_beside(y: Any, exposure: Any, weights: Any, names: Sequence[str]) -> tuple[Floats, Floats]:
+    """Rates and weights of rows whose targets, exposures and weights are columns by themselves, with these names."""
+    given = {name: own for name, own in zip(names, (y, exposure, weights)) if own is not None}
+    table = pa.table({name: _as_values(own) for name, own in given.items()})
+    return rates_of(table, names[0], names[1], None if weights is None else names[2])
+
+
+def _as_values(column: Any) -> Any:
+    if isinstance(column, (pa.Array, pa.ChunkedArray)):
+        return column
+    series = nw.from_native(column, pass_through=True, allow_series=True)
+    return series.to_numpy() if isinstance(series, nw.Series) else np.asarray(column)
 
 
 def exposures_of(table: pa.Table, name: str) -> Floats:

@@ -37,7 +37,7 @@ from pysirus._families.survival import SurvivalResponse, Times, events_and_times
 from pysirus._parameters import ParameterError, check_real
 from pysirus._parameters.check import label_number
 from pysirus._text.format import format_levels
-from pysirus._text.message import TARGET, InPython, Parameter
+from pysirus._text.message import TARGET, Parameter
 
 Floats = NDArray[np.float64]
 
@@ -351,10 +351,10 @@ def _given_weights(class_weight: Mapping[Any, Any], classes: NDArray[Any]) -> ND
     return np.array([float(class_weight.get(label, 1.0)) for label in labels])
 
 
-IN_MEMORY = (
-    "Survival needs all rows in memory: the likelihood of each event depends on all rows still at risk. Fit a sample "
-    f"of the rows{InPython(', or say with memory that a table may take more')}. Its risk score can be computed "
-    f"elsewhere: SQL{InPython(', or pysirus.spark.transform')}."
+IN_MEMORY = "Survival needs all rows in memory: the likelihood of each event depends on all rows still at risk."
+TOO_LARGE = (
+    f"{IN_MEMORY} These take more than {Parameter('memory')} allows, {{:,}} bytes. Set {Parameter('memory')} to more, "
+    "or fit a sample of the rows."
 )
 
 

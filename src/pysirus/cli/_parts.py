@@ -35,11 +35,12 @@ from pysirus.cli._table import (
     is_files,
     names_of,
     open_files,
+    open_rows,
     open_table,
     open_training,
     split_names,
 )
-from pysirus.engine.backends.parquet import READING, SourceFile, kept_columns, known_columns, tables_in
+from pysirus.engine.backends.parquet import READING, SourceFile, check_rows, kept_columns, known_columns, tables_in
 from pysirus.engine.backends.sources import ENDINGS, find_files, scan_files
 from pysirus.engine.parts import width_of
 from pysirus.estimators.recipe import fresh_estimator
@@ -64,8 +65,7 @@ def _scan(
     advice = "Give files that nothing writes to, or a copy of them."
     found = scan_files(paths, text, known=known_columns(rules) if known is None else known)
     files = [replace(file, when=READING, advice=advice) for file in found]
-    if not any(file.n_rows for file in files):
-        raise DataError(f"'{files[0].path}' has columns but no rows{', as have the others' if files[1:] else ''}.")
+    check_rows(files)
     return files
 
 
@@ -293,7 +293,7 @@ def _rows_of(rules: Model, estimator: Any, table: str) -> Training | FileTrainin
     if family.has_hazard:
         event = rules.required_survival.event_value
         told = rules.required_survival.event if event is None else f"{rules.required_survival.event}={event}"
-        return open_training(table, None, given._replace(task="auto", time=rules.target_column, event=told))
+        return open_rows(table, None, given._replace(task="auto", time=rules.target_column, event=told), None)
     if is_files(table):
         own = {*rules.columns, rules.target_column, given.weights, given.exposure, given.groups}
         others = [in_quotes(name) for name in _names(rules, table) if name not in own] if rules.named else []

@@ -26,6 +26,7 @@ from pysirus._text.message import naming
 from pysirus.cli._options import parse_memory
 from pysirus.datasets import SHIPPED
 from pysirus.engine.backends.parquet import known_columns, text_columns
+from pysirus.engine.backends.streams import Reading, whole_table
 
 AUTO = "auto"
 TASKS = (AUTO, "regression", "classification")
@@ -187,15 +188,10 @@ def open_rows(name: str, target: str | None, roles: Roles, memory: str | None) -
     return open_files(name, target, roles, parse_memory(memory))
 
 
-def open_files(name: str, target: str | None, roles: Roles, memory: int) -> FileTraining:
-    """Files to learn from; of Parquet only the schemas are read."""
+def open_files(name: str, target: str | None, roles: Roles, memory: int) -> Training | FileTraining:
+    """Files to learn from; of Parquet only the schemas are read, but for survival, which needs all rows in memory."""
     from pysirus.engine.backends.sources import find_files, scan_files
 
-    if roles.time is not None or roles.event is not None:
-        from pysirus._families.target import IN_MEMORY
-        from pysirus.cli._streams import as_typed
-
-        raise typer.BadParameter(as_typed(IN_MEMORY), param_hint="--time")
     if name == STDIN or name.lower().endswith((".xlsx", ".xls", ".xlsm")):
         found = "standard input" if name == STDIN else f"'{name}'"
         raise typer.BadParameter(
@@ -208,6 +204,8 @@ def open_files(name: str, target: str | None, roles: Roles, memory: int) -> File
             "Leave it out.",
             param_hint="--memory",
         )
+    if roles.time is not None or roles.event is not None:
+        return _open_times(name, target, roles, memory)
     files = scan_files(find_files(name), labels=split_names(roles.categorical))
     table = files[0].schema.empty_table()
     names = dict.fromkeys(column for file in files for column in file.schema.names)
@@ -358,8 +356,8 @@ def _with_target(table: pa.Table, target: str, weights: Any) -> tuple[pa.Table, 
     return take(table, rows), None if weights is None else take(weights, rows)
 
 
-def _open_times(name: str, target: str | None, roles: Roles) -> Training:
-    """A training table of times to an event."""
+def _open_times(name: str, target: str | None, roles: Roles, memory: int | None = None) -> Training:
+    """A training table of times to an event; of files, where they take no more memory than is allowed."""
     time, event = roles.time, roles.event
     if time is None or event is None:
         missing, given = ("--time", "--event") if time is None else ("--event", "--time")
@@ -369,7 +367,8 @@ def _open_times(name: str, target: str | None, roles: Roles) -> Training:
             raise typer.BadParameter("--time and --event say what is predicted. Leave it out.", param_hint=option)
     if roles.says_task:
         raise typer.BadParameter(f"'{roles.task}' does not go with --time and --event.", param_hint="--task")
-    table = open_table(name, labels=split_names(roles.categorical))
+    labels = split_names(roles.categorical)
+    table = open_table(name, labels=labels) if memory is None else whole_table(name, Reading(memory, labels=labels))
     event, value = event_of(table, event)
     y = times_of(table, time, event)
     if roles.weights is not None:

@@ -1,4 +1,4 @@
-"""The columns of parts in, how those that hold dates become features out: the recipe that preparation in memory finds.
+"""The columns of parts in, how those of dates and times become features out: the recipe of preparation in memory.
 
 Each part says of each of its columns whether it holds dates, and what is known of them; answers add up in the order of
 the rows. Only then is it known in which order days and months stand, which clock they show, and which parts vary.
@@ -23,6 +23,7 @@ from pysirus._data.written import (
     ORDERS,
     PARTS,
     UTC,
+    are_times,
     in_zone,
     is_missing_word,
     moments_of,
@@ -88,6 +89,7 @@ class DateColumn:
     offsets: Mapping[int | None, str] = field(default_factory=dict)  # of written dates, each with the least text
     least: str = ""  # of all texts
     has_points: bool = True  # whether all texts have one
+    has_times: bool = False  # whether all are times of day instead
     is_known: bool = False  # whether there was any value
 
     def __add__(self, other: DateColumn) -> DateColumn:
@@ -106,13 +108,14 @@ class DateColumn:
             examples | {offset: min(self.offsets[offset], other.offsets[offset]) for offset in both},
             min(self.least, other.least),
             self.has_points and other.has_points,
+            self.has_times and other.has_times,
             True,
         )
 
     @property
     def may_be(self) -> bool:
-        """Whether all values so far are dates."""
-        return bool(self.written) or not self.is_known
+        """Whether all values so far are dates, or all are times of day."""
+        return bool(self.written) or self.has_times or not self.is_known
 
     def order(self) -> str:
         """The order in which days and months stand, as ``date_orders`` finds it."""
@@ -127,6 +130,8 @@ class DateColumn:
 
 
 def _typed(array: pa.ChunkedArray) -> DateColumn:
+    if pa.types.is_time(array.type):
+        return DateColumn(has_times=True, is_known=True)
     zone = (array.type.tz if pa.types.is_timestamp(array.type) else None) or ""
     moments = moments_of(array)
     span = _span(in_zone(moments, zone) if zone else moments)
@@ -151,6 +156,7 @@ def _written(name: str, array: pa.ChunkedArray) -> DateColumn:
         offsets=dict(reversed(named)),  # of each offset the first text, which is the least
         least=texts.levels[0],
         has_points=all("." in text for text in known),
+        has_times=not orders and are_times(known),
         is_known=True,
     )
 
@@ -177,13 +183,15 @@ def is_text_type(kind: pa.DataType) -> bool:
 
 
 def may_hold_dates(kind: pa.DataType) -> bool:
-    """Whether a column of this type may hold dates."""
-    return bool(pa.types.is_date(kind) or pa.types.is_timestamp(kind) or is_text_type(kind))
+    """Whether a column of this type may hold dates, or times of day."""
+    return bool(
+        is_text_type(kind) or any(test(kind) for test in (pa.types.is_date, pa.types.is_timestamp, pa.types.is_time))
+    )
 
 
 def most_features(kind: pa.DataType) -> int:
     """How many features a column of this type becomes at the most; of text, if it is no dates."""
-    return len(PARTS) if may_hold_dates(kind) and not is_text_type(kind) else 1
+    return len(PARTS) if pa.types.is_date(kind) or pa.types.is_timestamp(kind) else 1
 
 
 @dataclass(frozen=True)
@@ -212,6 +220,8 @@ def date_recipe(names: Sequence[str], found: DateColumns | None) -> ColumnRecipe
     aside: dict[str, str] = {}
     for name in (name for name in names if name in found.columns):
         own = found.columns[name]
+        if own.has_times:
+            derived.append(preparation.hours_of(name))
         if not own.written or (own.zone is None and not own.is_known):
             continue
         try:

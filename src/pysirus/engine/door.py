@@ -24,12 +24,12 @@ from numpy.typing import NDArray
 
 from pysirus._data.column import DataError
 from pysirus._data.elsewhere import is_dask, is_elsewhere, is_path, is_spark
-from pysirus._data.frame import as_frame, own_columns, which_count
+from pysirus._data.frame import as_frame, check_features, own_columns, which_count
 from pysirus._data.marks import Marks
 from pysirus._data.read import check_name
 from pysirus._data.table import Table
 from pysirus._families.base import Family
-from pysirus._families.read import name_of, rate_name, rates_of
+from pysirus._families.read import name_of, rate_name, rates_beside
 from pysirus._families.responses import Response
 from pysirus._families.target import IN_MEMORY
 from pysirus._learn.grow import Settings, bin_rows
@@ -128,13 +128,11 @@ class Given:
             check_name(frame.columns, name, "times and events")
         for name in drop:
             check_name(frame.columns, name, f"parameter {Parameter('drop')}")
-        _check_distinct(names, [*drop, *self.pair])
         taken: dict[str, Any] = {role: frame[name] for role, name in names.items()}  # series that know their names
         if self.pair:
             taken["y"] = frame.select(self.pair).to_native()
         rest = [name for name in frame.columns if name not in {*names.values(), *self.pair, *drop}]
-        if not rest:
-            raise DataError("No feature is left besides the target, the sample weights and the dropped columns.")
+        check_features(rest)
         given = replace(self, X=frame.select(rest).to_native(), **taken)
         return (given.X, *given._rates(self))
 
@@ -142,16 +140,16 @@ class Given:
         """The target, the sample weights and the groups; of counts with an exposure rates, weighted by it."""
         if self.exposure is None:
             return self.y, self.sample_weight, self.groups
-        columns = {"y": self.y, "exposure": self.exposure}
-        if self.sample_weight is not None:
-            columns["sample_weight"] = self.sample_weight
         names = {} if named is None else named.names
-        table = pa.table({names.get(role, role): _values(own) for role, own in columns.items()})
-        target, exposure = names.get("y", "y"), names.get("exposure", "exposure")
-        weights = names.get("sample_weight", "sample_weight") if self.sample_weight is not None else None
-        rates, mass = rates_of(table, target, exposure, weights)
-        name = rate_name(target, exposure)
+        columns = [names.get(role, role) for role in ("y", "exposure", "sample_weight")]
+        rates, mass = rates_beside(self.y, self.exposure, self.sample_weight, columns)
+        name = rate_name(columns[0], columns[1])
         return nw.from_native(pa.table({name: rates}), eager_only=True)[name], mass, self.groups
+
+    @property
+    def target_name(self) -> str:
+        """What is predicted, where the target is a column by name: of counts with an exposure rates."""
+        return str(self.y) if self.exposure is None else rate_name(str(self.y), self.exposure)
 
     @property
     def roles(self) -> ColumnRoles | None:
@@ -162,15 +160,11 @@ class Given:
         return ColumnRoles(names["y"], names.get("sample_weight"), names.get("exposure"), names.get("groups"))
 
 
-def _values(column: Any) -> Any:
-    series = nw.from_native(column, pass_through=True, allow_series=True)
-    return series.to_numpy() if isinstance(series, nw.Series) else np.asarray(column)
-
-
-def _check_distinct(names: dict[str, str], drop: Sequence[str]) -> None:
+def _check_distinct(given: Given) -> None:
     """Refuse a column that has two roles."""
-    seen: dict[str, str] = {}
-    for role, name in [*names.items(), *(("drop", name) for name in drop)]:
+    named = {**given.names, **({} if given.row_id is None else {"row_id": given.row_id})}
+    seen: dict[str, str] = dict.fromkeys(given.pair, "y")
+    for role, name in [*named.items(), *(("drop", name) for name in given.dropped)]:
         if name in seen:
             raise ParameterError(f"'{name}' has two roles, {Parameter(seen[name])} and {Parameter(role)}. Leave one.")
         seen[name] = role
@@ -305,8 +299,17 @@ class RowsInParts(TrainingRows):
 
 @contextmanager
 def as_dataset(given: Given, reader: Reader) -> Iterator[TrainingRows]:
-    """The rows that ``fit`` was given; what was opened for them is closed at the end."""
+    """The rows that ``fit`` was given; what was opened for them is closed at the end. Errors name their columns."""
+    names = given.names
+    roles = {"target": names.get("y"), "weights": names.get("sample_weight"), "groups": names.get("groups")}
+    with naming(**roles, time=names.get("groups")), _dataset(given, reader) as rows:
+        yield rows
+
+
+@contextmanager
+def _dataset(given: Given, reader: Reader) -> Iterator[TrainingRows]:
     X = given.X
+    _check_distinct(given)
     if given.exposure is not None and not reader.family.takes_exposure:
         raise ParameterError(f"{Parameter('exposure')} is for counts, and this estimator predicts something else.")
     if isinstance(X, InBatches):
@@ -316,22 +319,21 @@ def as_dataset(given: Given, reader: Reader) -> Iterator[TrainingRows]:
         _check_in_memory(given)
         yield _in_memory(given, reader)
     elif reader.family.has_hazard and (is_dask(X) or is_spark(X)):
-        yield _in_memory(replace(given, X=_gathered(given)), reader)
+        yield _in_memory(_gathered(given), reader)
     elif is_dask(X):
         from pysirus.engine.backends.dask import from_collections
 
-        _refuse(given, "Dask")
         X = X.drop(columns=given.dropped) if given.dropped else X
-        parts, roles, options = from_collections(X, given.y, given.sample_weight, given.groups)
-        yield RowsInParts(parts, roles.target, options, reader, roles)
+        parts, roles, options = from_collections(X, given.y, given.sample_weight, given.groups, given.exposure)
+        name = roles.target if roles.exposure is None else rate_name(roles.target, roles.exposure)
+        yield RowsInParts(parts, name, options, reader, roles)
     elif is_spark(X):
         from pysirus.engine.backends.spark import SparkRows
 
-        _refuse(given, "Spark")
         names = given.names_only()
         columns = {"weights": names.get("sample_weight"), "groups": names.get("groups"), "row_id": given.row_id}
-        with closing(SparkRows(X, names["y"], drop=given.dropped, **columns)) as spark:
-            yield RowsInParts(spark, names["y"], spark.options, reader, given.roles)
+        with closing(SparkRows(X, names["y"], drop=given.dropped, exposure=given.exposure, **columns)) as spark:
+            yield RowsInParts(spark, given.target_name, spark.options, reader, given.roles)
     else:
         with _from_source(given, reader) as rows:
             yield rows
@@ -358,27 +360,19 @@ def _in_memory(given: Given, reader: Reader, marks: Marks | None = None) -> Rows
     return RowsInMemory(table, response, target, kept, groups, roles, marks or {}, (X, y, sample_weight))
 
 
-def _gathered(given: Given) -> pa.Table:
+def _gathered(given: Given) -> Given:
     """Rows of other machines in memory, where they take no more than is allowed."""
     from pysirus.engine.backends.streams import Reading, batches_of
 
     given.names_only()
-    tables, size = [], 0
-    for table in batches_of(given.X, None, Reading()):
+    X, how, tables, size = given.X, Reading(given.memory, whole=True), [], 0
+    if given.row_id is not None:
+        X, given = X.orderBy(given.row_id), replace(given, drop=[*given.dropped, given.row_id])
+    for table in batches_of(X, None, how):
         size += table.nbytes
-        if size > given.memory:
-            raise ParameterError(IN_MEMORY)
+        how.check(size)
         tables.append(table)
-    return pa.concat_tables(tables, promote_options="permissive")
-
-
-def _refuse(given: Given, where: str) -> None:
-    """What rows on other machines cannot do."""
-    if given.exposure is not None:
-        raise ParameterError(
-            f"{Parameter('exposure')} has no place on {where}: divide the counts by the exposure, and give it as "
-            f"{Parameter('sample_weight')}."
-        )
+    return replace(given, X=pa.concat_tables(tables, promote_options="permissive"))
 
 
 @contextmanager
@@ -394,13 +388,13 @@ def _from_source(given: Given, reader: Reader) -> Iterator[TrainingRows]:
     else:
         given.names_only()
         if reader.family.has_hazard:  # nothing is kept beside the table
-            how = replace(how, table_share=1)
+            how = replace(how, whole=True)
     with opened(given.X, how) as found:
         if found.table is None:
             with _speaking_of_source(found), _in_batches(given, list(found.files), "exact", reader) as rows:
                 yield rows
         else:
-            there = [name for name in drop if name in found.table.column_names]
+            there = [name for name in drop if name not in found.dropped]
             marks = {name: form for name, form in found.marks.items() if name not in drop}
             yield _in_memory(replace(given, X=found.table, drop=there), reader, marks)
 
@@ -423,7 +417,7 @@ def _in_batches(given: Given, paths: Any, quantiles: str, reader: Reader) -> Ite
     from pysirus.engine.dates import recipe_of_files
 
     if reader.family.has_hazard:
-        raise ParameterError(IN_MEMORY)
+        raise ParameterError(f"{IN_MEMORY} Give fit the files, not fit_files: it reads them into a table.")
     names = given.names_only()
     target, exposure = names["y"], names.get("exposure")
     columns = {"weights": names.get("sample_weight"), "groups": names.get("groups")}
@@ -443,8 +437,9 @@ def _in_batches(given: Given, paths: Any, quantiles: str, reader: Reader) -> Ite
         only=given.only,
         **columns,
     )
-    name = target if exposure is None else rate_name(target, exposure)
     find_recipe = partial(recipe_of_files, rows, reader.categorical) if reader.prepare else None
     size = (rows.n_rows, len(rows.features))
-    with within(given.memory), naming(target=target, time=names.get("groups"), **columns):
-        yield RowsInParts(rows, name, options, reader, given.roles, rows.marks, "files", *size, find_recipe)
+    with within(given.memory):
+        yield RowsInParts(
+            rows, given.target_name, options, reader, given.roles, rows.marks, "files", *size, find_recipe
+        )

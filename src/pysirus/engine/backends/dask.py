@@ -26,10 +26,13 @@ except ImportError as error:
     raise ImportError("Dask collections need dask: pip install pysirus[dask].") from error
 
 from pysirus._data.column import DataError
+from pysirus._data.frame import check_features
 from pysirus._data.read import check_name
+from pysirus._families.read import rates_beside
 from pysirus._model.facts import ColumnRoles
 from pysirus._parameters import ParameterError
 from pysirus._runtime.console import warn_user
+from pysirus._text.message import about_part
 from pysirus.engine.parts import Answer, EngineOptions, Part, sum_of, sum_of_some, tally_of_bytes
 from pysirus.engine.shard import Shard
 
@@ -59,6 +62,7 @@ class Partition:
     y: Block | str
     weights: Block | str | None
     groups: Block | str | None = None
+    exposure: Block | str | None = None
 
 
 @dataclass(frozen=True)
@@ -71,17 +75,26 @@ class RemoteError:
 # ------------------------------------------------------------------------------------------------------- on the workers
 
 
-def _part(number: int, X: Any, y: Any, weights: Any, groups: Any) -> Part:
-    """The blocks of a partition as a part."""
+def _part(number: int, X: Any, *columns: Any) -> Part:
+    """The blocks of a partition as a part; of counts with an exposure it has rates."""
     name = f"partition {number}"
-    columns = list(dict.fromkeys(column for column in (y, weights, groups) if isinstance(column, str)))
-    y, weights, groups = (X[column] if isinstance(column, str) else column for column in (y, weights, groups))
-    X = X.drop(columns=columns) if columns else X
-    given = {"X": X, "y": y, "sample_weight": weights, "groups": groups}
+    inside = list(dict.fromkeys(column for column in columns if isinstance(column, str)))
+    y, weights, groups, exposure = (X[own] if isinstance(own, str) else own for own in columns)
+    X = X.drop(columns=inside) if inside else X
+    given = {"X": X, "y": y, "sample_weight": weights, "groups": groups, "exposure": exposure}
     lengths = {role: len(rows) for role, rows in given.items() if rows is not None}
     if len(set(lengths.values())) > 1:
         found = ", ".join(f"{role} has {n} rows" for role, n in lengths.items())
         raise DataError(f"{name}: {found}. Partitions must hold the same rows: make all of them from one collection.")
+    if exposure is not None:
+        names = [
+            getattr(own, "name", None) or role
+            for role, own in zip(("y", "exposure", "sample_weight"), (y, exposure, weights))
+        ]
+        try:
+            y, weights = rates_beside(y, exposure, weights, names)
+        except DataError as error:
+            raise DataError(about_part(name, error.message)) from error
     return Part(number, name, X, y, weights, groups)
 
 
@@ -314,38 +327,36 @@ def _sent(query: Callable[..., Any]) -> bytes | Block:
 def _tasks(call: Callable[..., Any], query: Callable[[Part], Any], partitions: Sequence[Partition]) -> list[Block]:
     """A task a partition."""
     sent, task = _sent(query), dask.delayed(call, pure=False)
-    return [task(sent, p.number, p.X, p.y, p.weights, p.groups) for p in partitions]
+    return [task(sent, p.number, p.X, p.y, p.weights, p.groups, p.exposure) for p in partitions]
 
 
 # -------------------------------------------------------------------------------------------------------- collections
 
 
 def from_collections(
-    X: Any, y: Any, sample_weight: Any, groups: Any = None
+    X: Any, y: Any, sample_weight: Any, groups: Any = None, exposure: Any = None
 ) -> tuple[DaskRows, ColumnRoles, EngineOptions]:
     """The rows of Dask collections, what their columns are for, and how much their answers may take."""
     X = one_block_wide(X)
     y = _column(X, y, "y", "target")
     weights = None if sample_weight is None else _column(X, sample_weight, "sample_weight", "sample weights")
     groups = None if groups is None else _column(X, groups, "groups", "groups")
-    if isinstance(y, str) and y in [name for name in (weights, groups) if isinstance(name, str)]:
-        raise ParameterError(f"'{y}' is the target and cannot be the sample weights or the groups too.")
-    own = {name for name in (y, weights, groups) if isinstance(name, str)}
-    if isinstance(X, dd.DataFrame) and len(own) == len(X.columns):
-        raise DataError("No feature is left besides the target and the sample weights.")
-    for role, other in (("y", y), ("sample_weight", weights), ("groups", groups)):
+    exposure = None if exposure is None else _column(X, exposure, "exposure", "exposure")
+    given = {"y": y, "sample_weight": weights, "groups": groups, "exposure": exposure}
+    own = {name for name in given.values() if isinstance(name, str)}
+    check_features([name for name in getattr(X, "columns", "x") if name not in own])
+    for role, other in given.items():
         if isinstance(other, COLLECTIONS):
             _check_lined_up(X, other, role)
 
     blocks, none = _blocks(X), [None] * X.npartitions
-    given = (y, weights, groups)
-    apart = [none if c is None else _blocks(X[c] if isinstance(c, str) else c) for c in given]
+    apart = [none if c is None else _blocks(X[c] if isinstance(c, str) else c) for c in given.values()]
     # a column of the table is taken from its block, so that the block is made once
-    inside = [[c] * X.npartitions if isinstance(c, str) else own for c, own in zip(given, apart)]
+    inside = [[c] * X.npartitions if isinstance(c, str) else own for c, own in zip(given.values(), apart)]
     rows = DaskRows(_number(blocks, *inside), _number(none, *apart))
     n_columns = len(X.columns) if isinstance(X, dd.DataFrame) else X.shape[1]
     options = replace(OPTIONS, tally=min(OPTIONS.tally, tally_of_bytes(TALLY_BYTES, n_columns)))
-    return rows, ColumnRoles(_name(y) or "y", _name(weights), groups=_name(groups)), options
+    return rows, ColumnRoles(_name(y) or "y", _name(weights), _name(exposure), _name(groups)), options
 
 
 def _name(column: Any) -> str | None:

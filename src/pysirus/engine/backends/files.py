@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from pysirus import _parameters as params
 from pysirus._data.column import DataError
 from pysirus._data.elsewhere import FilePath
-from pysirus._data.frame import say_dropped, without_target
+from pysirus._data.frame import check_features, say_dropped, without_target
 from pysirus._data.marks import Marks, marks_of
 from pysirus._data.read import check_name
 from pysirus._families.read import rates_of
@@ -30,7 +30,7 @@ from pysirus._families.responses import Response
 from pysirus._parameters import ParameterError
 from pysirus._runtime.console import ShowPass, cancellable_pool, no_pass, show_pass
 from pysirus._text.message import Parameter, SafeTextError, about_part, rows_named
-from pysirus.engine.backends.parquet import ADVICE, check_same_columns
+from pysirus.engine.backends.parquet import ADVICE, check_rows, check_same_columns
 from pysirus.engine.backends.sources import Paths, find_files, scan_files
 from pysirus.engine.dates import DateColumns, DateQuery, is_text_type, may_hold_dates, most_features
 from pysirus.engine.parts import Answer, EngineOptions, Fingerprints, Part, sum_of, tables_of, tally_of_bytes, width_of
@@ -81,28 +81,14 @@ class FileRows:
         for name, role in (*others, *((name, "feature") for name in only or ())):
             if name is not None:
                 check_name(schema.names, name, role)
-        anywhere = dict.fromkeys(name for file in self._files for name in file.schema.names)
         if only is not None:  # the features, where not all others are
+            anywhere = dict.fromkeys(name for file in self._files for name in file.schema.names)
             drop = [name for name in anywhere if name not in {*only, target, weights, groups, exposure}]
-        for name in drop:
-            check_name(list(anywhere), name, f"parameter {Parameter('drop')}")
-        for role, taken in (
-            ("be the sample weights", [weights]),
-            ("be the groups", [groups]),
-            ("be the exposure", [exposure]),
-            ("be dropped", drop),
-        ):
-            if target in taken:
-                raise params.ParameterError(f"'{target}' is the target and cannot {role} too.")
-        if exposure is not None and exposure == weights:
-            raise params.ParameterError(
-                f"'{exposure}' is the exposure, by which rows are weighted: leave {Parameter('sample_weight')} out."
-            )
         check_same_columns(self._files, drop)
+        check_rows(self._files)
         used = {target, weights, groups, exposure, *drop}
         self.features = [name for name in schema.names if name not in used]
-        if not self.features:
-            raise DataError("No feature is left besides the target, the sample weights and the dropped columns.")
+        check_features(self.features)
         self._n_threads, self._folder, self._progress = n_threads, folder, progress
         # a batch is worked on column by column, on each thread, and one more waits
         kinds = [schema.field(name).type for name in self.features]

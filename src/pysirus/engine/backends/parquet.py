@@ -18,7 +18,7 @@ from pysirus._data.column import DataError
 from pysirus._data.elsewhere import FilePath, Remote
 from pysirus._data.frame import check_names
 from pysirus._data.marks import POINT, KnownColumn
-from pysirus._data.read import KnownColumns, list_names
+from pysirus._data.read import KnownColumns, check_name, list_names
 from pysirus._model.model import Model
 from pysirus._text.message import Parameter, rows_named
 from pysirus.engine.parts import tables_of
@@ -159,9 +159,17 @@ def open_source(path: FilePath) -> SourceFile:
     return source
 
 
+def check_rows(files: Sequence[SourceFile]) -> None:
+    """Reject files without a row."""
+    if not any(file.n_rows for file in files):
+        raise DataError(f"'{files[0].path}' has columns but no rows{', as have the others' if files[1:] else ''}.")
+
+
 def check_same_columns(files: Sequence[SourceFile], drop: Sequence[str]) -> None:
-    """Reject files with different columns, but for those to leave out."""
-    first = files[0]
+    """Reject files with different columns, but for those to leave out, each of which some file has."""
+    first, anywhere = files[0], dict.fromkeys(name for file in files for name in file.schema.names)
+    for name in drop:
+        check_name(list(anywhere), name, f"parameter {Parameter('drop')}")
     for file in files[1:]:
         for one, other in ((first, file), (file, first)):
             only = [name for name in one.schema.names if name not in other.schema.names and name not in drop]

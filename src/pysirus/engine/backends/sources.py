@@ -140,7 +140,7 @@ def _scan(path: FilePath) -> CsvFile:
         raise DataError(f"'{path}' cannot be read: {reason(error)}.") from error
     with _complaining(path), closing(_open(path, delimiter, {})) as reader:
         schema = reader.schema
-    names = named_columns(schema.names)
+        names = named_columns(schema.names)
     check_names(names)
     types = dict(zip(schema.names, (kind if kind in TYPES else pa.string() for kind in schema.types)))
     shown = pa.schema(list(zip(names, types.values())))

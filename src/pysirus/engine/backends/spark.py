@@ -14,11 +14,11 @@ import numpy as np
 import pyarrow as pa
 
 from pysirus._data.column import DataError, date_error
-from pysirus._data.frame import check_names
+from pysirus._data.frame import check_features, check_names
 from pysirus._data.read import check_name
 from pysirus._data.table import read_table
-from pysirus._parameters import ParameterError
-from pysirus._text.message import rows_named
+from pysirus._families.read import rates_beside
+from pysirus._text.message import about_part, rows_named
 from pysirus.engine.parts import Answer, EngineOptions, Part, sum_of, sum_of_some, tables_of, tally_of_bytes, width_of
 from pysirus.engine.shard import Shard
 
@@ -55,7 +55,7 @@ def _reply(partition: int, answers: Iterable[Any]) -> Reply:
     try:
         return Reply(partition, sum_of_some(answers))
     except DataError as error:
-        return Reply(partition, complaint=str(error))
+        return Reply(partition, complaint=error.message)
 
 
 def _merged(replies: Sequence[Reply]) -> Reply:
@@ -94,6 +94,7 @@ class PartsOf:
     features: tuple[str, ...]  # their true names; in the batches they are x0, x1, ...
     part_rows: int
     row_id: str | None  # a column that must rise
+    counted: Sequence[str] = ()  # the true names of target, exposure and weights, where there is an exposure
 
     def __call__(self, batches: Iterable[pa.RecordBatch], partition: int) -> Iterator[Part]:
         start, last = 0, None
@@ -106,10 +107,19 @@ class PartsOf:
                 last = _check_rising(table["id"], last, self.row_id, name)
             names = [f"x{i}" for i in range(len(self.features))]
             X = table.select(names).rename_columns(list(self.features)) if "x0" in table.column_names else None
-            weights = table["weights"] if "weights" in table.column_names else None
-            groups = table["groups"] if "groups" in table.column_names else None
-            yield Part(partition * PARTS + k, name, X, table["y"], weights, groups)
+            others = {own: table[own] for own in ("weights", "groups", "exposure") if own in table.column_names}
+            y, weights = self._response(table["y"], others.get("exposure"), others.get("weights"), name)
+            yield Part(partition * PARTS + k, name, X, y, weights, others.get("groups"))
             start += len(table)
+
+    def _response(self, y: Any, exposure: Any, weights: Any, part: str) -> tuple[Any, Any]:
+        """Targets and weights; of counts with an exposure rates, and the exposure as weight."""
+        if exposure is None:
+            return y, weights
+        try:
+            return rates_beside(y, exposure, weights, self.counted)
+        except DataError as error:
+            raise DataError(about_part(part, error.message)) from error
 
 
 def _check_rising(ids: pa.ChunkedArray, last: int | None, row_id: str, part: str) -> int:
@@ -156,7 +166,7 @@ class _EncodeParts:
                 if shard.response.n_rows:
                     yield _as_batch(shard)
         except DataError as error:
-            yield _as_batch(Reply(partition, complaint=str(error)))
+            yield _as_batch(Reply(partition, complaint=error.message))
 
 
 @dataclass(frozen=True)
@@ -196,6 +206,19 @@ def _is_kept(frame: DataFrame) -> bool:
     return bool(level.useMemory or level.useDisk)
 
 
+def _pack(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    yield from map(_as_batch, batches)
+
+
+def tables_of_frame(frame: DataFrame, names: Sequence[str]) -> Iterator[pa.Table]:
+    """Some columns of a frame on the driver, which holds one partition at a time."""
+    columns = [f"`{name.replace('`', '``')}`" for name in names]
+    for row in frame.select(*columns).mapInArrow(_pack, BYTES).toLocalIterator():
+        table = pa.Table.from_batches([pickle.loads(row[0])])
+        if len(table):
+            yield table
+
+
 class SparkShards:
     """Rows in bins, on the executors."""
 
@@ -230,6 +253,7 @@ class SparkRows:
         row_id: str | None,
         drop: Sequence[str],
         groups: str | None = None,
+        exposure: str | None = None,
     ) -> None:
         names = check_names(frame.columns)
         roles = [
@@ -237,6 +261,7 @@ class SparkRows:
             (weights, "sample weights"),
             (row_id, "row_id"),
             (groups, "groups"),
+            (exposure, "exposure"),
             *((name, "option drop") for name in drop),
         ]
         for name, role in roles:
@@ -244,15 +269,10 @@ class SparkRows:
                 check_name(names, name, role)
         used = {name for name, _ in roles}
         features = tuple(name for name in names if name not in used)
-        if not features:
-            raise DataError("No feature is left besides the target, the sample weights and the dropped columns.")
+        check_features(features)
         # columns by position and under names of our own: names may hold dots, or differ in case alone
         new = {name: f"x{i}" for i, name in enumerate(features)}
-        own = {"y": target, "weights": weights, "id": row_id, "groups": groups}
-        if target in (weights, row_id, groups):
-            raise ParameterError(
-                f"'{target}' is the target and cannot be the sample weights, the row_id or the groups too."
-            )
+        own = {"y": target, "weights": weights, "id": row_id, "groups": groups, "exposure": exposure}
         new |= {name: role for role, name in own.items() if name is not None}
         self.grouped = groups is not None
         rows = frame.toDF(*(new.get(name, f"other{i}") for i, name in enumerate(names))).select(*new.values())
@@ -265,8 +285,9 @@ class SparkRows:
         read_table(X, part=True)  # complains of types before anything runs
         width = sum(map(width_of, X.schema.types))
         self.options = EngineOptions(tally=tally_of_bytes(ANSWER_BYTES, len(features)), sum_bytes=ANSWER_BYTES)
-        self._parts = PartsOf(features, max(LEAST_ROWS, min(1 << 20, PART_BYTES // width)), row_id)
-        self._response = [role for role in ("y", "weights", "id", "groups") if role in new.values()]
+        counted = () if exposure is None else (target, exposure, weights or "")
+        self._parts = PartsOf(features, max(LEAST_ROWS, min(1 << 20, PART_BYTES // width)), row_id, counted)
+        self._response = [role for role in own if role in new.values()]
         # the frame itself and not the columns in use: for fewer columns Spark changes its plan, and a repartition in it
         # then deals the rows out in another order
         to_keep = frame if row_id is None else rows

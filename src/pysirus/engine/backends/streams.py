@@ -11,7 +11,7 @@ import os
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -23,9 +23,11 @@ import pyarrow.parquet as pq
 from pysirus._data.column import DataError
 from pysirus._data.elsewhere import FilePath, is_dask, is_dataset, is_path, is_spark
 from pysirus._data.frame import check_names
-from pysirus._data.marks import Marks, marks_of
-from pysirus._data.read import KnownColumns, read_file
-from pysirus.engine.backends.parquet import check_same_columns, open_source, reason, tables_in
+from pysirus._data.marks import Marks, comma_schema, decimal_of, marks_of
+from pysirus._data.read import PARQUET_MAGIC, KnownColumns, decompressed, read_file, sniff_codec
+from pysirus._families.target import TOO_LARGE
+from pysirus._parameters import ParameterError
+from pysirus.engine.backends.parquet import check_rows, check_same_columns, open_source, reason, tables_in
 from pysirus.engine.backends.sources import find_files, is_csv, scan_files, state_of_csv
 from pysirus.engine.parts import width_of
 
@@ -42,6 +44,7 @@ class Opened:
     table: pa.Table | None
     files: Sequence[FilePath] = ()
     is_scratch: bool = False  # whether the file was written here, from a stream
+    dropped: Sequence[str] = ()  # columns that were not read
 
     @property
     def marks(self) -> Marks:
@@ -59,12 +62,18 @@ class Reading:
     text: Sequence[str] = ()  # columns of CSV files that are text
     drop: Sequence[str] = ()  # columns that only some files may have
     known: KnownColumns | None = field(default=None, compare=False)  # what a model knows of the columns of CSV files
-    table_share: int | None = None  # of the memory a table may take this part; None: a quarter
+    whole: bool = False  # whether all rows must be in one table, which may take all of the memory
 
     @property
     def table_bytes(self) -> int:
         """What a table may take."""
-        return self.memory // (self.table_share or TABLE_SHARE)
+        return self.memory if self.whole else self.memory // TABLE_SHARE
+
+    def check(self, size: int) -> bool:
+        """Whether rows of this size are a table; where they must be, an error says that they are too many."""
+        if size > self.table_bytes and self.whole:
+            raise ParameterError(TOO_LARGE.format(self.memory))
+        return size <= self.table_bytes
 
 
 @contextmanager
@@ -76,7 +85,7 @@ def opened(X: Any, how: Reading) -> Iterator[Opened]:
     with ExitStack() as stack:
         reader = stack.enter_context(_stream(X, how))
         check_names(reader.schema.names)
-        held, rest = _hold(reader, how.table_bytes)
+        held, rest = _hold(reader, how)
         if rest is None:
             yield Opened(pa.Table.from_batches(held, reader.schema))
             return
@@ -90,13 +99,19 @@ def opened(X: Any, how: Reading) -> Iterator[Opened]:
         yield Opened(None, [path], is_scratch=True)
 
 
-def _hold(reader: pa.RecordBatchReader, most: int) -> tuple[list[pa.RecordBatch], Iterator[pa.RecordBatch] | None]:
+def whole_table(X: Any, how: Reading) -> pa.Table:
+    """All rows of a source in one table; an error where they take more memory than is allowed."""
+    with opened(X, replace(how, whole=True)) as found:
+        return found.table
+
+
+def _hold(reader: pa.RecordBatchReader, how: Reading) -> tuple[list[pa.RecordBatch], Iterator[pa.RecordBatch] | None]:
     """The first batches, and the others where these are not all: None where all fit."""
     held: list[pa.RecordBatch] = []
     size = 0
     for batch in reader:
         size += batch.nbytes
-        if size > most:
+        if not how.check(size):
             return held, chain([batch], reader)
         held.append(batch)
     return held, None
@@ -127,37 +142,68 @@ def _stream(X: Any, how: Reading) -> Iterator[pa.RecordBatchReader]:
 
 def _open_paths(paths: Any, how: Reading) -> Opened:
     """The table that some files hold together, or the files where it would be too large."""
-    if isinstance(paths, (str, os.PathLike)) and str(paths).lower().endswith(EXCEL):
-        return Opened(read_file(paths, labels=how.labels, known=how.known))
     files = find_files(paths)
+    whole = _whole(files, how)
+    if whole is not None:
+        return Opened(whole)
     size = 0
     for path in files:
-        size += _size_of(path)
-        if size > how.table_bytes:
+        size += _size_of(path, how.table_bytes)
+        if not how.check(size):
             return Opened(None, files)
     sources = scan_files(files, labels=how.labels, known=how.known)
     check_same_columns(sources, how.drop)
+    check_rows(sources)
     names = [name for name in sources[0].schema.names if name not in how.drop]
     tables = [table for source in sources for _, table in tables_in(source, names, BATCH_ROWS[1])]
-    if not tables:
-        raise DataError(f"'{files[0]}' has columns but no rows{', as have the others' if files[1:] else ''}.")
     try:
-        return Opened(pa.concat_tables(tables, promote_options="permissive").combine_chunks())
+        table = pa.concat_tables(tables, promote_options="permissive").combine_chunks()
     except pa.ArrowException as error:
         raise DataError(
             f"A column has different types in different files: {reason(error)}. Write all files with the same types."
         ) from error
+    if decimal_of(sources[0].schema):
+        table = table.replace_schema_metadata(comma_schema(table.schema).metadata)
+    return Opened(table, dropped=how.drop)
 
 
-def _size_of(path: FilePath) -> int:
-    """About how many bytes the rows of a file take in memory."""
-    if is_csv(path):
-        try:
-            return state_of_csv(path).size
-        except OSError as error:
-            raise DataError(f"'{path}' cannot be read: {reason(error)}.") from error
-    source = open_source(path)
-    return source.n_rows * sum(map(width_of, source.schema.types))
+def _whole(files: Sequence[FilePath], how: Reading) -> pa.Table | None:
+    """The table of a single file of text or Excel, as the command line reads it; None of other and of large files."""
+    (path, *others) = files
+    if others or _is_parquet(path):
+        return None
+    if path.suffix.lower() not in EXCEL and _size_of(path, how.table_bytes) > how.table_bytes:
+        return None
+    assert isinstance(path, Path)
+    return read_file(path, how.text, labels=how.labels, known=how.known)
+
+
+def _is_parquet(path: FilePath) -> bool:
+    """Whether a file is to be read as Parquet: by its first bytes; in a store all that is not called CSV."""
+    if not isinstance(path, Path):
+        return not is_csv(path)
+    if path.suffix == ".parquet" or not path.is_file():
+        return True
+    with path.open("rb") as file:
+        return file.read(4) == PARQUET_MAGIC
+
+
+def _size_of(path: FilePath, most: int) -> int:
+    """About how many bytes the rows of a file take in memory; of compressed text no more are counted than ``most``."""
+    if not is_csv(path) and _is_parquet(path):
+        source = open_source(path)
+        return source.n_rows * sum(map(width_of, source.schema.types))
+    try:
+        size = state_of_csv(path).size
+        if sniff_codec(path) is None:
+            return size
+        with decompressed(path) as stream:
+            size = 0
+            while size <= most and (found := len(stream.read(1 << 20))):
+                size += found
+            return size
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"'{path}' cannot be read: {reason(error)}.") from error
 
 
 def batches_of(X: Any, columns: Sequence[str] | None, how: Reading) -> Iterator[pa.Table]:
@@ -165,12 +211,14 @@ def batches_of(X: Any, columns: Sequence[str] | None, how: Reading) -> Iterator[
     if is_dask(X):  # one partition after the other
         names = list(X.columns) if columns is None else _present(columns, list(X.columns))
         for k in range(X.npartitions):
-            yield pa.Table.from_pandas(X[names].partitions[k].compute(), preserve_index=False)
+            rows = X[names].partitions[k].compute()
+            if len(rows):
+                yield pa.Table.from_pandas(rows, preserve_index=False)
         return
     if is_spark(X):
-        yield X.select(
-            *(f"`{name}`" for name in (X.columns if columns is None else _present(columns, X.columns)))
-        ).toArrow()
+        from pysirus.engine.backends.spark import tables_of_frame
+
+        yield from tables_of_frame(X, X.columns if columns is None else _present(columns, X.columns))
         return
     if not is_path(X):
         with _stream(X, how) as reader:
@@ -179,10 +227,12 @@ def batches_of(X: Any, columns: Sequence[str] | None, how: Reading) -> Iterator[
                     table = pa.Table.from_batches([batch])
                     yield table if columns is None else table.select(_present(columns, table.column_names))
         return
-    if isinstance(X, (str, os.PathLike)) and str(X).lower().endswith(EXCEL):
-        yield read_file(X, how.text, known=how.known)
+    files = find_files(X)
+    whole = _whole(files, how)
+    if whole is not None:
+        yield whole if columns is None else whole.select(_present(columns, whole.column_names))
         return
-    for source in scan_files(find_files(X), how.text, known=how.known):
+    for source in scan_files(files, how.text, known=how.known):
         names = source.schema.names if columns is None else _present(columns, source.schema.names)
         width = sum(width_of(source.schema.field(name).type) for name in names)
         n_rows = max(BATCH_ROWS[0], min(BATCH_ROWS[1], BATCH_BYTES // max(1, width)))
