@@ -206,3 +206,20 @@ def test_a_column_to_drop_that_is_nowhere_is_refused_everywhere(source, tmp_path
     X = SOURCES[kind](TABLES["plain"]("y"), tmp_path)
     with pytest.raises(DataError, match=r"There is no column 'aa' for the parameter drop\. Did you mean 'a'\?"):
         FAMILIES["y"]().fit(X, "y", drop=["b", "aa"])
+
+
+@pytest.mark.skipif(not hasattr(pa, "opaque"), reason="an older pyarrow")
+@pytest.mark.parametrize("batched", [False, True])
+def test_numbers_that_a_database_sends_as_text_are_numbers(batched, tmp_path, monkeypatch):
+    """NUMERIC of PostgreSQL, the usual type of amounts of money."""
+    plain = TABLES["missing values"]("y")
+    kind = pa.opaque(pa.string(), "numeric", "PostgreSQL")
+    amounts = {name: plain[name].cast(pa.string()).combine_chunks() for name in ("c", "y")}
+    table = plain
+    for name, own in amounts.items():
+        place = table.column_names.index(name)
+        table = table.set_column(place, name, pa.ExtensionArray.from_storage(kind, own))
+    if batched:
+        nothing_fits(monkeypatch)
+    expected = outcome(FAMILIES["y"](), plain, "y", tmp_path)
+    assert outcome(FAMILIES["y"](), table.to_reader(50), "y", tmp_path) == expected

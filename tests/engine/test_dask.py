@@ -142,7 +142,7 @@ def test_groups_stay_together(client, monkeypatch, large):
         model.fit(table, "y", groups=dd.from_pandas(whole["group"], npartitions=2))
     with pytest.raises(DataError, match=r"groups must be a Dask Series.* found numpy\.ndarray"):
         model.fit(table, "y", groups=groups)
-    with pytest.raises(DataError, match="column .group., the groups, holds missing values"):
+    with pytest.raises(DataError, match="column 'group', the groups, holds missing values"):
         model.fit(dd.from_pandas(whole.assign(group=None), npartitions=3), "y", groups="group")
     assert model.fit(frame, y, sample_weight=weights, groups=groups).path_ == expected.path_
 

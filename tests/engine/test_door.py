@@ -359,7 +359,7 @@ def test_a_query_of_postgres_is_the_table(run, tmp_path):
     with skipping(servers.postgres) as connection:
         address = f"postgresql://tests@127.0.0.1:{connection.info.port}/postgres"
         with connection.cursor() as cursor:
-            cursor.execute("create table houses (id serial, a float8, b bigint, town text, y float8)")
+            cursor.execute("create table houses (id serial, a numeric, b bigint, town text, y numeric(9, 3))")
             with cursor.copy("copy houses (a, b, town, y) from stdin") as copy:
                 for row in frame.itertuples(index=False):
                     copy.write_row(tuple(row))
@@ -371,6 +371,8 @@ def test_a_query_of_postgres_is_the_table(run, tmp_path):
         scored = run("score", tmp_path / "a.json", address, *query)[1]
         code, _, err = run("fit", address, "--sql", "select * from hauses", *options)
         assert code == 1 and "hauses" in err and "cannot be answered" in " ".join(err.split())
+        code, _, err = run("fit", address, "--sql", "delete from houses returning *", *options)
+        assert code == 1 and "read-only transaction" in " ".join(err.split())
     run("fit", csv, *options, "--model", tmp_path / "b.json")
     assert json.loads((tmp_path / "a.json").read_text()) == json.loads((tmp_path / "b.json").read_text())
     assert predicted == run("predict", tmp_path / "a.json", csv)[1]
@@ -383,6 +385,7 @@ def test_queries_that_fail_are_told_in_one_sentence(databases, run, tmp_path):
         (databases["sqlite"], "select * from hauses", "The query cannot be answered"),
         (databases["duckdb"], "select * from houses where false", "The query answers no rows."),
         (tmp_path / "none.duckdb", "select 1", "There is no database"),
+        (written(rows(), tmp_path, "rows.csv"), "select 1", "neither of DuckDB nor of SQLite. To query a file of rows"),
     ]:
         code, out, err = run("fit", database, "--sql", sql, "--target", "y")
         assert code != 0 and not out and said in " ".join(err.split())

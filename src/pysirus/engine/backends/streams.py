@@ -122,7 +122,7 @@ def _stream(X: Any, how: Reading) -> Iterator[pa.RecordBatchReader]:
     """The rows of a source in batches."""
     X = nw.to_native(X, pass_through=True)
     if isinstance(X, pa.RecordBatchReader):
-        yield X
+        yield _plain(X)
     elif is_dataset(X):
         yield X.scanner().to_reader()
     elif hasattr(X, "sink_parquet"):  # a LazyFrame of polars, which does not hold all of its rows for that
@@ -132,9 +132,33 @@ def _stream(X: Any, how: Reading) -> Iterator[pa.RecordBatchReader]:
             with pq.ParquetFile(path, memory_map=False, pre_buffer=False) as file:
                 yield pa.RecordBatchReader.from_batches(file.schema_arrow, file.iter_batches(BATCH_ROWS[1]))
     elif hasattr(X, "__arrow_c_stream__"):
-        yield pa.RecordBatchReader.from_stream(X)
+        yield _plain(pa.RecordBatchReader.from_stream(X))
     else:
         yield nw.from_native(X).collect("pyarrow").to_native().to_reader()
+
+
+def _plain(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
+    """Batches whose columns have plain types: numbers that came as text are the floats nearest to them."""
+    schema = pa.schema([field.with_type(_plain_type(field)) for field in reader.schema])
+    if schema.types == reader.schema.types:
+        return reader
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        for batch in reader:
+            columns = zip(batch.columns, schema.types)
+            plain = [getattr(column, "storage", column).cast(kind) for column, kind in columns]
+            yield pa.RecordBatch.from_arrays(plain, names=schema.names)
+
+    schema = pa.schema(zip(schema.names, schema.types))
+    return pa.RecordBatchReader.from_batches(schema, batches())
+
+
+def _plain_type(field: pa.Field) -> pa.DataType:
+    """The type of a column; NUMERIC of PostgreSQL comes as text with a note of what it is."""
+    told = (field.metadata or {}).get(b"ARROW:extension:metadata", b"")  # where pyarrow does not know such types
+    if getattr(field.type, "type_name", "") == "numeric" or b'"numeric"' in told:
+        return pa.float64()
+    return field.type.storage_type if isinstance(field.type, pa.BaseExtensionType) else field.type
 
 
 # -------------------------------------------------------------------------------------------------------------- files
@@ -302,6 +326,11 @@ def _answer(stack: ExitStack, database: str, sql: str) -> pa.RecordBatchReader:
             if file.read(16).startswith(SQLITE_MAGIC):
                 address = f"file:{path.resolve()}?mode=ro"
                 return _by_adbc(stack, _module("adbc_driver_sqlite.dbapi", "sqlite"), address, sql)
+        if not is_database(database):
+            raise DataError(
+                f"'{database}' is a database neither of DuckDB nor of SQLite. To query a file of rows, give :memory: "
+                f"for the database, and \"select * from '{database}'\"."
+            )
     duckdb = _module("duckdb", "duckdb")
     connection = stack.enter_context(closing(duckdb.connect(database, read_only=database != MEMORY_DATABASE)))
     found = connection.sql(sql)
@@ -312,8 +341,10 @@ def _answer(stack: ExitStack, database: str, sql: str) -> pa.RecordBatchReader:
 
 def _by_adbc(stack: ExitStack, driver: Any, address: str, sql: str) -> pa.RecordBatchReader:
     cursor = stack.enter_context(closing(stack.enter_context(closing(driver.connect(address))).cursor()))
+    if address.startswith(POSTGRES):
+        cursor.execute("set transaction read only")
     cursor.execute(sql)
-    return cursor.fetch_record_batch()
+    return _plain(cursor.fetch_record_batch())
 
 
 def _module(name: str, extra: str) -> Any:
