@@ -181,10 +181,8 @@ def is_missing(value: Any) -> bool:
         return True
     try:
         return bool(value != value)
-    except TypeError:  # the NA of pandas answers neither yes nor no
-        return True
-    except ValueError:  # an array has many answers
-        return False
+    except (TypeError, ValueError) as error:  # the NA of pandas answers neither yes nor no, an array both
+        return isinstance(error, TypeError)
 
 
 def is_number(text: Any) -> bool:

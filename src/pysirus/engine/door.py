@@ -39,7 +39,7 @@ from pysirus._learn.tuning.splits import FORWARD, Periods, draw_folds, forward_f
 from pysirus._model.facts import ColumnRoles
 from pysirus._parameters import ParameterError
 from pysirus._runtime.console import warn_user
-from pysirus._text.message import Parameter, naming, setting
+from pysirus._text.message import InPython, Parameter, naming, setting
 
 if TYPE_CHECKING:
     from pysirus._data.recipe import ColumnRecipe
@@ -417,7 +417,8 @@ def _in_batches(given: Given, paths: Any, quantiles: str, reader: Reader) -> Ite
     from pysirus.engine.dates import recipe_of_files
 
     if reader.family.has_hazard:
-        raise ParameterError(f"{IN_MEMORY} Give fit the files, not fit_files: it reads them into a table.")
+        instead = InPython(" Give fit the files, not fit_files: it reads them into a table.")
+        raise ParameterError(f"{IN_MEMORY}{instead}")
     names = given.names_only()
     target, exposure = names["y"], names.get("exposure")
     columns = {"weights": names.get("sample_weight"), "groups": names.get("groups")}
