@@ -8,9 +8,12 @@ import pandas as pd
 import pytest
 from markdown_it import MarkdownIt
 
-from pysirus import SirusClassifier, SirusRegressor, load
+from pysirus import SirusClassifier, SirusClassifierCV, SirusRegressor, load
+from pysirus._families.row_metrics import Predicted
+from pysirus._model.held_out import metric_texts
 from pysirus._parameters import ParameterError
 from pysirus.report._about import CROSSWALK, QUESTIONS, read_about, template
+from pysirus.report._card_evidence import Grid, without_rules
 from pysirus.report.card import TITLES
 
 SMALL = {"n_trees": 150, "random_state": 2, "n_jobs": 1}
@@ -52,7 +55,12 @@ def test_results_of_other_methods_are_shown(model):
     groups = model.metrics(X, y, by="job")
     watched, sure = model.monitor(X, y), model.evidence(*rows(), n_resamples=4)
     text = str(model.card(metrics=model.metrics(X, y), groups=groups, evidence=sure, monitoring=watched))
-    assert "| 200 other rows | accuracy |" in text and "| cook |" in text and watched.verdict[:9] in text
+    assert (
+        "| metric | 200 other rows | always the training shares |" in text
+        and "| accuracy | " in text
+        and "| cook |" in text
+        and watched.verdict[:9] in text
+    )
     assert "Expected to return in an independent sample" in text
     told = model.card(evidence=json.loads(json.dumps(sure.to_dict())), monitoring=watched.to_dict())
     assert "by 4 resamples" in str(told)
@@ -79,7 +87,7 @@ def test_groups_of_fewer_than_ten_rows_have_no_metrics_and_the_list_is_named(mod
     X["site"] = np.where(np.arange(40) < 3, "east", "west")
     groups = model.metrics(X, y, by=X.site)
     text = str(model.card(groups=groups, monitoring=model.monitor(X, y)))
-    assert "| east | 3 |  |  |  | fewer than 10 rows |" in text and "| west | 37 |" in text
+    assert "| east | 3 |  |  |  |  |  | fewer than 10 rows |" in text and "| west | 37 |" in text
     assert f"- Fingerprint of the list: {model.monitor(X).to_dict()['model']} " in text
 
 
@@ -94,8 +102,82 @@ def test_date_source_and_fingerprint_of_other_rows_are_told_and_training_rows_ar
         assert model.metrics(rows_of, y[: len(rows_of)]).fingerprint != others.fingerprint
     text = str(model.card(metrics=ours))
     assert f"Fingerprint of the training rows: {ours.fingerprint}" in text
-    assert "| training rows | accuracy |" in text and "THE TRAINING ROWS" in text
+    assert "| metric | training rows |" in text and "THE TRAINING ROWS" in text
     assert re.search(r"Written on \d{4}-\d\d-\d\d with", text)
+
+
+@pytest.fixture(scope="module")
+def tuned():
+    X, y = rows(400)
+    fitted = SirusClassifierCV(cv=4, n_repeats=1, max_rules=5, n_trees=150, random_state=2, n_jobs=1).fit(X, y)
+    return fitted, X, y
+
+
+def tables_of(card, section):
+    return [block for block in card.sections[section] if isinstance(block, Grid)]
+
+
+def test_decisions_and_calibration_of_held_out_rows_are_told(tuned):
+    fitted, _, y = tuned
+    card = fitted.card()
+    measured, decided, bands = tables_of(card, "evidence")
+    assert measured.header == ("metric", "held-out rows", "always the training shares")
+    right = 0.0
+    for label, n, *shares in decided.rows:
+        assert int(n) == (y == label).sum()
+        right += int(n) * float(shares[["bad", "good"].index(label)].rstrip("%")) / 100
+    held = fitted.model_.out_of_fold
+    assert right / len(y) == pytest.approx(held.metrics["accuracy"][0], abs=0.01)
+    assert sum(int(n) for *_, n in bands.rows) == len(y) and 2 < len(bands.rows) <= 10
+    predicted, observed = ([float(row[k].split("%")[0]) for row in bands.rows] for k in (0, 1))
+    assert predicted == sorted(predicted)
+    label = fitted.model_.labels[fitted.model_.positive]
+    share = sum(int(row[2]) * own for row, own in zip(bands.rows, observed)) / len(y)
+    assert share == pytest.approx(100 * (y == label).mean(), abs=0.1)
+    n = len(fitted.rules_)
+    assert card.glance.startswith(f"{n} rule{'s' if n > 1 else ''}. AUC 0.")
+    assert " on held-out rows. Stability between folds" in card.glance
+    assert len(tables_of(fitted.decide({"bad": 1, "good": 3}).card(), "evidence")) == 2  # another cut-off decides
+
+
+def test_training_shares_are_judged_as_any_probabilities():
+    for n in ([30, 70], [50, 30, 20]):
+        codes, shares = np.repeat(np.arange(len(n)), n), np.array(n) / sum(n)
+        family = SirusClassifier(n_rules=1, **SMALL).fit(codes[:, None], codes).model_.family
+        found = family.score_metrics(Predicted(np.tile(shares, (len(codes), 1)), codes, np.ones(len(codes))))
+        told = without_rules(shares.tolist())
+        assert told == {name: metric_texts(name, *found[name])[0] for name in told} and "log_loss" in told
+
+
+def test_few_rows_have_no_bands_and_no_shares_of_a_rare_class():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=60)})
+    y = np.where(np.arange(60) < 6, "yes", "no")
+    with pytest.warns(UserWarning, match="Nothing was learned"):
+        fitted = SirusClassifierCV(cv=3, n_repeats=1, max_rules=2, n_trees=50, random_state=0, n_jobs=1).fit(X, y)
+    assert "Nothing was learned" in fitted.card().glance
+    _, decided, bands = tables_of(fitted.card(), "evidence")
+    assert [row[2:] for row in decided.rows if row[0] == "yes"] == [["fewer than 10 rows"] * 2]
+    assert len(bands.rows) <= 3 and all(row[2] == "fewer than 10 rows" or int(row[2]) >= 10 for row in bands.rows)
+
+
+def test_groups_say_how_far_decisions_are_apart_and_whose_predictions_are_off(model):
+    X, y = rows(300)
+    site = pd.Series(np.where(np.arange(300) < 150, "east", "west"), name="site")
+    truth = y.where(site == "east", "good")  # what is predicted of the west is wrong
+    by_site, by_job = (model.metrics(X, truth, by=own) for own in (site, X.job))
+    card = model.card(groups=[by_site, by_job])
+    first, second = tables_of(card, "groups")
+    label = model.model_.labels[model.model_.positive]
+    off = {row[0]: row[-1] for row in first.rows}
+    assert (
+        off["west"] == ("predicted too low" if label == "good" else "predicted too high") and second.header[0] == "job"
+    )
+    chosen = [by_site[name].selected.value for name in ("east", "west")]
+    told = [block for block in card.sections["groups"] if isinstance(block, str)]
+    assert len(told) == 2 and f"a ratio of {min(chosen) / max(chosen):.2f}." in told[0]
+    west = next(row for row in first.rows if row[0] == "west")
+    assert west[-2 if label == "good" else -3] == ""  # of the class that no row of it has
 
 
 def test_every_section_of_the_crosswalk_is_one_of_the_card(model):
@@ -111,6 +193,22 @@ def test_rules_of_fewer_than_ten_rows_are_named():
     assert f" {', '.join(map(str, few))} are not shown: they are of fewer than 10" in str(model.monitor(X, y))
     sure = SirusClassifier(n_rules=12, min_samples_leaf=10, **SMALL).fit(X, y)
     assert "of fewer than 10 training rows" not in str(sure.card()) + str(sure.monitor(X, y))
+
+
+def test_file_without_the_rules_that_the_card_names_does_not_have_their_targets(tmp_path):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.normal(size=60), "b": rng.integers(0, 5, 60)})
+    y = (X.a > 0) + rng.normal(size=60) / 10
+    X.loc[0, "a"], y[0] = 9.0, 123.4567
+    model = SirusRegressor(n_rules=8, n_bins=60, **SMALL).fit(X, y.rename("target"))
+    (told,) = (own for own in model.card().sections["limits"] if isinstance(own, str) and own.startswith("Outputs of"))
+    few = [int(number) for number in re.findall(r"\d+", told.partition(" are of")[0])]
+    texts = {}
+    for name, own in (("all", model), ("few", model.without(few))):
+        own.save(tmp_path / name)
+        texts[name] = (tmp_path / name).read_text()
+    assert "123.4567" in texts["all"] and "123.4" not in texts["few"]
+    assert "123.4567" not in model.export("sql") and "else 123\n" in model.export("sql")  # three digits, as comments
 
 
 def test_edits_signatures_and_cutoff_are_told(model, tmp_path):
@@ -166,10 +264,13 @@ def test_command_writes_markdown_and_html_and_prints_the_blank(run, model, tmp_p
     assert (
         code == 0
         and "- Owner: Ann" in out
-        and "| 100 other rows |" in out
+        and "| 100 other rows | always" in out
         and "100 rows of t.csv, fingerprint" in out
         and "| clerk |" in out
     )
+    code, out, _ = run(*command, "--by", "age")
+    heads = re.findall(r"^\| (age|job) \| rows", out, re.MULTILINE)
+    assert code == 0 and heads == ["job", "age"] and len(re.findall(r"^\| \d\S* to \d\S* \| \d+ \|", out, re.M)) == 4
     (tmp_path / "about.toml").write_text("[owner\n")
     assert run(*command)[0] == 2 and run("card", tmp_path / "m.json", "-o", tmp_path / "card.txt")[0] == 2
     code, _, err = run("card", tmp_path / "m.json", "--evidence", tmp_path / "m.json")

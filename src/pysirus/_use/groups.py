@@ -231,8 +231,10 @@ class GroupMetrics:
         return f"<p>{html.escape(self.meaning)}</p>{html_table(*self.table())}<p>{notes}</p>"
 
 
-def group_metrics(model: Model, X: Any, y: Any, sample_weight: Any, by: Any, name: str | None = None) -> GroupMetrics:
-    """Metrics by group; see ``RuleModel.metrics``."""
+def group_metrics(
+    model: Model, X: Any, y: Any, sample_weight: Any, by: Any, name: str | None = None, order: Sequence[str] = ()
+) -> GroupMetrics:
+    """Metrics by group, the groups of ``order`` first; see ``RuleModel.metrics``."""
     if model.family.has_hazard:
         raise ParameterError(f"{Parameter('by')} is for classes and numbers; this model predicts times to an event.")
     table = model.align(X)
@@ -241,7 +243,7 @@ def group_metrics(model: Model, X: Any, y: Any, sample_weight: Any, by: Any, nam
     weights = None if sample_weight is None else check_weights(sample_weight, table.n_rows)
     rows = _Rows(model, model.decision(table), truth, weights_or_ones(weights, truth))
     of_terms = reasons(model, X, outcome=None if model.classes is None else model.classes[model.positive])
-    names = sorted(set(labels))
+    names = sorted(set(labels), key=lambda own: (order.index(own) if own in order else len(order), own))
     if len(names) > MOST_GROUPS:
         raise ParameterError(f"{Parameter('by')} makes {len(names):,} groups, at most {MOST_GROUPS} are compared.")
     codes = np.array([names.index(label) for label in labels])

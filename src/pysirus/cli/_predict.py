@@ -318,8 +318,27 @@ def time_column(table: pa.Table, rules: Model, given: str | None) -> str | None:
     return name
 
 
-def score_groups(rules: Model, table: str, truth: Columns, by: str) -> GroupMetrics:
-    """Metrics of the groups that a column makes of the rows that have a target."""
+MOST_APART = 12  # distinct numbers that are groups of their own, where numbers are taken in bands
+
+
+def _in_bands(values: list[Any]) -> tuple[list[Any], list[str]]:
+    """Numbers of many values as the band that each is in, a quarter of the rows; and the bands in order.
+
+    Other values, and numbers of few, stay as they are, and have no order.
+    """
+    known = [value for value in values if isinstance(value, (int, float)) and value == value]
+    distinct = set(known)
+    if len(distinct) <= MOST_APART or len(known) < sum(value is not None and value == value for value in values):
+        return list(values), []
+    edges = np.unique(np.quantile(known, (0.25, 0.5, 0.75)))
+    bands = [sorted(v for v in distinct if np.searchsorted(edges, v) == k) for k in range(len(edges) + 1)]
+    names = [f"{own[0]:.6g} to {own[-1]:.6g}" if own else "" for own in bands]
+    of_value = {value: names[k] for k, own in enumerate(bands) for value in own}
+    return [of_value.get(value) for value in values], [name for name in names if name]
+
+
+def score_groups(rules: Model, table: str, truth: Columns, by: str, *, banded: bool = False) -> GroupMetrics:
+    """Metrics of the groups that a column makes of the rows that have a target; numbers may be banded."""
     if is_files(table):
         raise typer.BadParameter("takes one table, and this is a folder or a pattern of files.", param_hint="--by")
     text, numbers = truth.kinds(rules)
@@ -329,7 +348,8 @@ def score_groups(rules: Model, table: str, truth: Columns, by: str) -> GroupMetr
     check_column(rows, truth.target, "target")
     own = truth.read(rules, rows.filter(pc.is_valid(rows[truth.target])))
     groups = rows.filter(pc.is_valid(rows[truth.target]))[by].to_pylist()
-    return group_metrics(rules, own.X, own.y, own.weights, groups, by)
+    groups, order = _in_bands(groups) if banded else (groups, [])
+    return group_metrics(rules, own.X, own.y, own.weights, groups, by, order)
 
 
 def exposure_of(rules: Model, given: str | None) -> str | None:

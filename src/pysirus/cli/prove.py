@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -218,8 +219,13 @@ def card(
         bool, typer.Option("--template", help="Print a blank file for --about, with explanations.")
     ] = False,
     by: Annotated[
-        str | None,
-        typer.Option("--by", metavar="COL", help="Compare the groups of rows given by this column of TABLE."),
+        list[str] | None,
+        typer.Option(
+            "--by",
+            metavar="COL",
+            help="Compare the groups of rows given by this column of TABLE; more than 12 numbers are split into quarters. "
+            "May be repeated.",
+        ),
     ] = None,
     evidence: Annotated[
         Path | None, typer.Option("--evidence", metavar="FILE", help="The output of `pysirus evidence --json`.")
@@ -249,7 +255,7 @@ def card(
         raise typer.BadParameter("give a model file, or --template.", param_hint="MODEL")
     if output is not None and output.suffix.lower() not in (".md", ".html", ".htm"):
         raise typer.BadParameter(f"'{output}' must end in .md or .html.", param_hint="--output")
-    if by is not None and table is None:
+    if by and table is None:
         raise typer.BadParameter("makes groups of the rows of TABLE: give one.", param_hint="--by")
     inputs = [own for own in (model, about, evidence, monitoring) if own is not None]
     from pysirus._runtime.output import DOCUMENT
@@ -267,7 +273,7 @@ def card(
         tell_aside(f"{len(found.missing)} answers are not stated: {', '.join(found.missing[:4])}, ...")
 
 
-def _found_on(loaded: Any, table: str, by: str | None) -> dict[str, Any]:
+def _found_on(loaded: Any, table: str, by: Sequence[str] | None) -> dict[str, Any]:
     """The metrics of rows, and those of the groups that they make."""
     from pysirus.cli._predict import Truth, score_groups
     from pysirus.cli._show import model_of
@@ -276,4 +282,4 @@ def _found_on(loaded: Any, table: str, by: str | None) -> dict[str, Any]:
     rules = model_of(loaded)
     name = Path(table).name if Path(table).exists() else None  # an address may have a password in it
     found = {"metrics": rules.metrics(*training_rows(table, rules, None)), "source": name}
-    return found if by is None else {**found, "groups": score_groups(rules, table, Truth().of(rules), by)}
+    return {**found, "groups": [score_groups(rules, table, Truth().of(rules), own, banded=True) for own in by or ()]}

@@ -358,7 +358,7 @@ class Lifecycle(Decisions):
         about: Any = None,
         *,
         metrics: Score | None = None,
-        groups: GroupMetrics | None = None,
+        groups: GroupMetrics | Sequence[GroupMetrics] | None = None,
         evidence: Any = None,
         monitoring: Any = None,
         title: str | None = None,
@@ -376,7 +376,7 @@ class Lifecycle(Decisions):
             Missing statements are marked "not stated".
         metrics : Score, optional
             The result of ``metrics(X, y)`` on rows that the model was not fitted on.
-        groups : GroupMetrics, optional
+        groups : GroupMetrics or list of them, optional
             The result of ``metrics(X, y, by=...)``.
         evidence : Evidence or dict, optional
             The result of ``evidence``, or its ``to_dict()``.
@@ -404,12 +404,15 @@ class Lifecycle(Decisions):
         >>> "purpose.use" in card.missing, "owner.name" in card.missing
         (True, False)
         """
+        from pysirus.estimators.recipe import ESTIMATORS
         from pysirus.report.card import make_card
 
         model = self._as_model()
         told: dict[str, Any] = {"metrics": metrics, "groups": groups, "evidence": evidence, "monitoring": monitoring}
         told |= {"title": title, "source": source, "day": date}
-        return make_card(model, about, recipe=self._keep_recipe(model).facts.learned_by, **told)
+        recipe = self._keep_recipe(model).facts.learned_by
+        kind = None if recipe is None else ESTIMATORS.get(recipe["name"])
+        return make_card(model, about, recipe=recipe, usual=None if kind is None else kind().get_params(), **told)
 
     def diff(self, new: Any) -> Diff:
         """Compare with a newer model: which rules were kept, shifted, added or removed?

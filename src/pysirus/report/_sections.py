@@ -20,7 +20,7 @@ from pysirus._data.read import check_name
 from pysirus._data.table import Table
 from pysirus._families.row_metrics import Metrics
 from pysirus._model.agreement import doubts
-from pysirus._model.held_out import METRICS, Bins, forward_rows, metric_texts
+from pysirus._model.held_out import METRICS, forward_rows, metric_texts
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._runtime.sums import times
@@ -35,6 +35,7 @@ from pysirus._use.groups import coverage, group_metrics
 from pysirus._use.intervals import sure_text
 from pysirus._use.nearest_change import nearest_change, read_wish
 from pysirus._use.score import Rows, score_known
+from pysirus.report._card_evidence import about_positive
 
 MINUS = re.compile(r"(?<=[:,] )-(?=\d)")  # the hyphens of what rules contribute
 MOST_PAIRED = 40  # rules whose pairs are shown
@@ -360,7 +361,7 @@ def _held_out(model: Model) -> dict[str, Any] | None:
     bins = [
         {"class": own.code, "probability": short(own.probability), "members": short(own.members)}
         | {"others": short(own.others)}
-        for own in (_about(own, model) for own in found.bins)
+        for own in (about_positive(own, model) for own in found.bins)
     ]
     return {
         "how": found.how,
@@ -370,13 +371,6 @@ def _held_out(model: Model) -> dict[str, Any] | None:
         "confusion": None if found.confusion is None else short(found.confusion),
         "forward": forward_rows(found.forward) if found.forward else None,
     }
-
-
-def _about(bins: Bins, model: Model) -> Bins:
-    """Probabilities of the positive class, where bins are of the other of two."""
-    if len(model.classes or ()) != 2 or bins.code == model.positive:
-        return bins
-    return Bins(model.positive, 1.0 - bins.probability[::-1], bins.others[::-1], bins.members[::-1])
 
 
 def _in_sample(model: Model, X: Any, table: Table | None, y: Any, weights: Any) -> dict[str, Any] | None:

@@ -12,15 +12,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timezone
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from pysirus import __version__
-from pysirus._data.column import mark_of_marks
 from pysirus._data.table import Feature
 from pysirus._model.agreement import doubts
-from pysirus._model.held_out import METRICS, metric_texts
 from pysirus._model.model import Model
 from pysirus._model.reference import list_mark, rules_of_few_rows
 from pysirus._model.row_sums import LEAST_ROWS
@@ -33,11 +31,23 @@ from pysirus._use.groups import GroupMetrics
 from pysirus._use.score import Score
 from pysirus.export.lists import escape_markdown, to_html, to_markdown
 from pysirus.report._about import CROSSWALK, QUESTIONS, SOURCES, read_about
+from pysirus.report._card_evidence import (
+    FEW,
+    Block,
+    Fact,
+    Grid,
+    Rules,
+    evidence_blocks,
+    glance,
+    group_blocks,
+    training_mark,
+)
 
 NOT_STATED = "not stated"
+NO_MATTER = ("n_jobs", "verbose")  # settings that change no rule
 MOST_LEVELS = 8  # categories of a column that are named
+SHORT = 24  # characters of a cell that are not broken
 LARGE = 1e4  # numbers that are written with commas
-FEW = "fewer than 10 rows"  # which are not counted apart
 TITLES = {
     "purpose": "Purpose",
     "population": "Population",
@@ -59,29 +69,6 @@ LIMITS = (
 )
 
 
-class Fact(NamedTuple):
-    """A line of a section: what it is, and what is known; None where a person has not said it."""
-
-    name: str
-    text: str | None
-
-
-class Grid(NamedTuple):
-    """A table of a section."""
-
-    header: Sequence[str]
-    rows: Sequence[Sequence[str]]
-
-
-class Rules(NamedTuple):
-    """The rule list, which has its own form in Markdown and in HTML."""
-
-    model: Model
-
-
-Block = Fact | Grid | Rules | str
-
-
 @dataclass(frozen=True)
 class Card:
     """A model card.
@@ -96,12 +83,15 @@ class Card:
         The missing statements, as ``section.key``.
     date : str
         The date of the card.
+    glance : str
+        The length of the list and its main figures, in a few sentences.
     """
 
     title: str
     sections: Mapping[str, Sequence[Block]]
     missing: tuple[str, ...]
     date: str
+    glance: str = ""
 
     def __str__(self) -> str:
         return self.to_markdown()
@@ -122,21 +112,29 @@ class Card:
 
     def to_markdown(self) -> str:
         """The card in GitHub's Markdown."""
-        lines = [f"# {escape_markdown(self.title)}", "", *self._summary(escape_markdown)]
+        lines = [
+            f"# {escape_markdown(self.title)}",
+            "",
+            escape_markdown(self.glance),
+            "",
+            self._summary(escape_markdown),
+        ]
         for key, blocks in self.sections.items():
             lines += ["", f"## {TITLES[key]}", ""]
             for block in blocks:
                 lines += _markdown(block)
         return "\n".join(lines).rstrip() + "\n"
 
-    def _summary(self, escape: Any) -> list[str]:
+    def _summary(self, escape: Any) -> str:
         asked = sum(map(len, QUESTIONS.values()))
         written = f"Written on {one_line(self.date)} with pysirus {__version__}."
-        return [escape(f"{written} {asked - len(self.missing)} of {asked} questions to a person are answered.")]
+        told: str = escape(f"{written} {asked - len(self.missing)} of {asked} questions to a person are answered.")
+        return told
 
     def to_html(self) -> str:
         """The card as an HTML page without network requests."""
-        body = [f"<h1>{html.escape(one_line(self.title))}</h1>", f"<p class=note>{self._summary(html.escape)[0]}</p>"]
+        body = [f"<h1>{html.escape(one_line(self.title))}</h1>", f"<p>{html.escape(one_line(self.glance))}</p>"]
+        body.append(f"<p class=note>{self._summary(html.escape)}</p>")
         for key, blocks in self.sections.items():
             body.append(f'<h2 id="{key}">{TITLES[key]}</h2>')
             body += _html_blocks(blocks)
@@ -158,7 +156,8 @@ th, td { text-align: left; padding: .3rem .8rem .3rem 0; border-bottom: 1px soli
 dl { display: grid; grid-template-columns: 13rem 1fr; gap: .3rem 1rem; margin: .5rem 0; }
 dt { color: var(--soft); } dd { margin: 0; overflow-wrap: anywhere; }
 dd.blank { background: var(--mark); padding: 0 .4rem; font-style: italic; }
-.pysirus-rules { min-width: 42rem; }
+.pysirus-rules { min-width: 42rem; } td.short, .pysirus-rules td { white-space: nowrap; }
+.pysirus-rules td:nth-child(3) { white-space: normal; }
 @media (max-width: 40rem) { dl { grid-template-columns: 1fr; } } @media print { html { font-size: 12px; } }
 """
 
@@ -190,13 +189,16 @@ def _html_blocks(blocks: Sequence[Block]) -> Iterator[str]:
         if isinstance(block, Rules):
             yield f"<div class=wide>{to_html(block.model)}</div>"
         elif isinstance(block, Grid):
-            cells = "".join(
-                f"<tr>{''.join(f'<td>{html.escape(one_line(c))}</td>' for c in row)}</tr>" for row in block.rows
-            )
+            cells = "".join(f"<tr>{''.join(map(_cell, row))}</tr>" for row in block.rows)
             head = "".join(f"<th>{html.escape(one_line(name))}</th>" for name in block.header)
             yield f"<div class=wide><table><thead><tr>{head}</tr></thead><tbody>{cells}</tbody></table></div>"
         elif block:
             yield f"<p>{html.escape(one_line(block))}</p>"
+
+
+def _cell(text: str) -> str:
+    """A cell of a table; a short one stays on one line."""
+    return f"<td{' class=short' if len(text) <= SHORT else ''}>{html.escape(one_line(text))}</td>"
 
 
 # ----------------------------------------------------------------------------------------------------------- content
@@ -208,23 +210,25 @@ def make_card(
     *,
     title: str | None = None,
     metrics: Score | None = None,
-    groups: GroupMetrics | None = None,
+    groups: GroupMetrics | Sequence[GroupMetrics] | None = None,
     evidence: Any = None,
     monitoring: Any = None,
     source: str | None = None,
     day: str | date | None = None,
     recipe: Mapping[str, Any] | None = None,
+    usual: Mapping[str, Any] | None = None,
 ) -> Card:
     """The card of a model; see ``RuleModel.card``."""
     answers = read_about(about)
+    groups = [] if groups is None else [groups] if isinstance(groups, GroupMetrics) else groups
     _check_same(model, groups, evidence, monitoring)
     known: dict[str, list[Block]] = {
         "population": [*_population(model)],
         "data": [*_data(model)],
-        "method": [*_method(model, recipe)],
-        "rules": [Rules(model)],
-        "evidence": [*_evidence(model, metrics, evidence, source)],
-        "groups": [] if groups is None else [_groups(groups)],
+        "method": [*_method(model, recipe, usual or {})],
+        "rules": [*_reading(model), Rules(model)],
+        "evidence": [*evidence_blocks(model, metrics, evidence, source)],
+        "groups": [*group_blocks(groups)],
         "limits": [*LIMITS, *_few_rows(model), *(say(own) for own in doubts(model))],
         "monitoring": [*_monitoring(model, monitoring)],
         "changes": [*_changes(model)],
@@ -240,18 +244,17 @@ def make_card(
             asked.append(Fact(label, answer))
         sections[key] = [*asked, *known.get(key, [])]
     heading = title or f"Model card: {model.target}"
-    return Card(heading, sections, tuple(missing), str(day or datetime.now(timezone.utc).date()))
+    written = str(day or datetime.now(timezone.utc).date())
+    return Card(heading, sections, tuple(missing), written, " ".join(glance(model, metrics, monitoring)))
 
 
-def _check_same(model: Model, groups: Any, evidence: Any, monitoring: Any) -> None:
+def _check_same(model: Model, groups: Sequence[GroupMetrics], evidence: Any, monitoring: Any) -> None:
     """Reject results of another model: a card that shows them is wrong."""
-    marks = {}
+    marks = [("groups", list_mark(own.model)) for own in groups]
     if monitoring is not None:
         told = isinstance(monitoring, Mapping)
-        marks["monitoring"] = monitoring.get("model") if told else list_mark(monitoring.model)
-    if groups is not None:
-        marks["groups"] = list_mark(groups.model)
-    for name, mark in marks.items():
+        marks.append(("monitoring", monitoring.get("model") if told else list_mark(monitoring.model)))
+    for name, mark in marks:
         if mark != list_mark(model):
             why = "does not say which model it is of" if mark is None else "is of another model"
             raise ParameterError(
@@ -288,7 +291,7 @@ def _data(model: Model) -> Iterator[Block]:
     for name, label in (("weights", "Sample weights"), ("exposure", "Exposure"), ("groups", "Groups of rows")):
         if roles.get(name):
             yield Fact(label, roles[name])
-    yield Fact("Fingerprint of the training rows", _training_mark(model) or "none")
+    yield Fact("Fingerprint of the training rows", training_mark(model) or "none")
     yield Grid(("feature", "kind", "training rows", "missing", "rules"), [*_columns(model)])
 
 
@@ -312,14 +315,13 @@ def _short(feature: Feature, value: float) -> str:
     return format_date(value) if feature.is_date else f"{value:g}" if abs(value) < LARGE else f"{value:,.0f}"
 
 
-def _method(model: Model, recipe: Mapping[str, Any] | None) -> Iterator[Block]:
+def _method(model: Model, recipe: Mapping[str, Any] | None, usual: Mapping[str, Any]) -> Iterator[Block]:
     facts = model.facts
     recipe = recipe or facts.learned_by
     yield Fact("Method", "SIRUS: stable and interpretable rule sets (Bénard and others, 2021)")
     yield Fact("Predicts", f"{model.family.predicts}: {model.target}")
     if recipe is not None:
-        told = ", ".join(f"{name}={value!r}" for name, value in recipe["parameters"].items() if value is not None)
-        yield Fact("Estimator and settings", f"{recipe['name']}({told})")
+        yield from _settings(recipe, usual)
     yield Fact("Seed", "unknown" if facts.seed is None else str(facts.seed))
     yield Fact("Trees", "unknown" if facts.n_trees is None else f"{facts.n_trees:,}")
     if facts.versions:
@@ -333,62 +335,27 @@ def _method(model: Model, recipe: Mapping[str, Any] | None) -> Iterator[Block]:
         yield Fact("Kinds of lists compared", facts.why_this_kind)
 
 
-def _evidence(model: Model, metrics: Score | None, evidence: Any, source: str | None) -> Iterator[Block]:
-    held, tuning = model.out_of_fold, model.tuning
-    rows = [] if held is None else [["held-out rows", *own] for own in _metric_rows(held.metrics)]
-    if metrics is not None:
-        which = "training rows" if metrics.fingerprint == _training_mark(model) else f"{metrics.n_rows:,} other rows"
-        rows += [[which, *own] for own in _metric_rows(metrics.metrics)]
-    if held is None:
-        yield Fact("Cross-validation", "none: no metric of held-out rows is in the file")
-    else:
-        yield Fact("Cross-validation", f"{held.n_folds} folds, repetitions: {held.n_repeats}")
-    if tuning is not None:
-        yield Fact("Stability between folds", f"{tuning.stability:.2f} (1: the same rules in every fold)")
-    if metrics is not None:
-        of = "" if source is None else f" of {source}"
-        same = ": THE TRAINING ROWS, which say nothing about others" if which == "training rows" else ""
-        yield Fact("Other rows", f"{metrics.n_rows:,} rows{of}, fingerprint {metrics.fingerprint}{same}")
-    if rows:
-        yield Grid(("rows", "metric", "value", "standard error"), rows)
-    if evidence is not None:
-        told = evidence if isinstance(evidence, Mapping) else evidence.to_dict()
-        rate = told.get("expected_return")
-        if rate is not None:
-            error = "" if rate["standard_error"] is None else f" ± {rate['standard_error']:.2f}"
-            what = f"{rate['value']:.2f}{error} of the rules, by {told['n_resamples']} resamples"
-            yield Fact("Expected to return in an independent sample", what)
+def _settings(recipe: Mapping[str, Any], usual: Mapping[str, Any]) -> Iterator[Block]:
+    """The estimator with what was set, then what was left as it is; what changes no rule is left out."""
+    told: dict[bool, list[str]] = {True: [], False: []}
+    for name, value in recipe["parameters"].items():
+        if name not in NO_MATTER and value is not None:
+            told[name in usual and usual[name] == value].append(f"{name}={value!r}")
+    yield Fact("Estimator and settings", f"{recipe['name']}({', '.join(told[False])})")
+    if told[True]:
+        yield Fact("Settings left at their defaults", ", ".join(told[True]))
 
 
-def _training_mark(model: Model) -> str | None:
-    """The fingerprint of the training rows, as ``Score`` has that of others."""
-    mark = model.facts.fingerprint
-    if mark is None:
-        return None
-    return f"{mark_of_marks(int(own, 16) for own in (*(own for _, own in mark['columns']), mark['target'])):016x}"
-
-
-def _metric_rows(metrics: Mapping[str, Any]) -> list[list[str]]:
-    return [[METRICS[name], *metric_texts(name, *pair)] for name, pair in metrics.items()]
-
-
-def _groups(found: GroupMetrics) -> Grid:
-    """A line for each group."""
-    metric = found.model.family.score_metric
-    rows = []
-    for own in (*found.groups, found.whole):
-        if own.n_rows < LEAST_ROWS:  # which would tell what came true of these persons or things
-            rows.append([own.name, f"{own.n_rows:,}", "", "", "", FEW])
-            continue
-        value = " ± ".join(text for text in metric_texts(metric, *own.score.metrics[metric]) if text)
-        gap = f"{format_number(own.gap.value, 2)} ({format_number(own.gap.low, 2)} to {format_number(own.gap.high, 2)})"
-        chosen = "" if own.selected is None else format_percent(own.selected.value)
-        rows.append([own.name, f"{own.n_rows:,}", value, gap, chosen, "few rows" if own.is_small else ""])
-    heads = ["observed less predicted (95%)", ""]
-    if found.whole.selected is not None:
-        label = format_label(found.model.labels[found.model.positive])
-        heads = [f"share of {label}, {heads[0]}", f"decided for {label}"]
-    return Grid((found.by, "rows", METRICS[metric], *heads, ""), rows)
+def _reading(model: Model) -> Iterator[str]:
+    """How the columns of the list are to be read."""
+    parts = ["frequency: the share of trees in which a rule occurs", "rows: the training rows to which it applies"]
+    if any(own.returned is not None for own in model.rules):
+        parts.append("returned: the lists of cross-validation folds that have it")
+    yield f"{'; '.join(parts)}."
+    idle = len(model.selected) - len(model.rules)
+    if idle:
+        which = "more selected rules have weight 0 and are" if idle > 1 else "more selected rule has weight 0 and is"
+        yield f"{idle} {which} not shown."
 
 
 def _few_rows(model: Model) -> Iterator[Block]:
@@ -396,7 +363,8 @@ def _few_rows(model: Model) -> Iterator[Block]:
     if which := rules_of_few_rows(model):
         yield say(
             f"Outputs of {which} are of fewer than {LEAST_ROWS} training rows, so that they tell what came true of "
-            f"these rows. {setting('min_samples_leaf', LEAST_ROWS)} keeps such rules out of a list."
+            f"these rows. {setting('min_samples_leaf', LEAST_ROWS)} keeps such rules out of a list, and an edited "
+            "file without them does not have their outputs."
         )
 
 
@@ -408,12 +376,16 @@ def _monitoring(model: Model, monitoring: Any) -> Iterator[Block]:
         basis = "held-out residuals" if reference.out_of_fold else "residuals of training rows"
         yield Fact("Compared with", f"sums of {reference.n_rows:,} training rows, {basis}; no rows are kept")
     if monitoring is not None:
+        told = monitoring if isinstance(monitoring, Mapping) else monitoring.to_dict()
+        if told.get("alpha") is not None:
+            yield Fact("Chance of a false alarm", f"at most {format_percent(told['alpha'])} in each comparison")
         yield Fact("Last comparison", monitoring["verdict"] if isinstance(monitoring, Mapping) else monitoring.verdict)
 
 
 def _changes(model: Model) -> Iterator[Block]:
     edits = trail_lines(model)
     yield Fact("Fingerprint of the list", f"{list_mark(model)} (rules, weights and intercept)")
+    yield Fact("To repeat the fit", "pysirus verify MODEL TABLE, with the training rows: every number is compared")
     yield Fact("Edits after the fit", "; ".join(edits) if edits else "none")
     signed = [
         f"{own['by']}, {own['date']}" + (f" ({own['note']})" if own.get("note") else "")
