@@ -3,6 +3,7 @@
 import csv
 import json
 import math
+import re
 from pathlib import Path
 
 import duckdb
@@ -14,7 +15,7 @@ import pytest
 from scipy import stats
 
 import pysirus
-from drift_laws import DRIFTS, LAWS, estimator_of
+from drift_laws import DRIFTS, LAWS, estimator_of, rows
 from pysirus import SirusClassifier, SirusRegressor, SirusRegressorCV, SirusSurvival
 from pysirus._model.row_sums import LEAST_ROWS, Cells, Judged, merge_cells, sum_rows
 from pysirus._use.drift import (
@@ -367,6 +368,22 @@ def test_bad_limits_are_refused_by_name(numbers, bad):
         model.monitor(X, y, **bad)
     with pytest.raises(ValueError, match="one for each row"):
         model.monitor(X, y, time=[1, 2])
+
+
+def test_class_whose_predictions_are_off_and_that_of_outputs_are_named():
+    X, y, _ = rows(300)
+    own = np.array(["no", "maybe", "yes"])[np.digitize(y, [0.5, 1.5])]
+    model = SirusClassifier(n_rules=3, n_trees=100, random_state=1, n_jobs=1).fit(X, own)
+    told = str(model.monitor(X, np.full(300, "maybe")))
+    largest = 1 - (own == "maybe").mean()
+    found = re.search(r"the mean residual of maybe is (0\.\d+)", told)
+    assert float(found[1]) == pytest.approx(largest, abs=0.02) and "outputs: the share of " in told
+    for weighting in ("likelihood", "equal"):
+        two = SirusClassifier(n_rules=3, n_trees=100, weighting=weighting, random_state=1, n_jobs=1).fit(X, own == "no")
+        told = two.monitor(X, np.ones(300, dtype=bool))
+        (label,) = re.findall(r"outputs: the share of (\w+)", str(told))
+        inside = told.to_dict()["rules"][0]["inside_now"]
+        assert inside == (label == "True") and "mean residual of True is 0." in str(told)
 
 
 def test_several_classes_and_times_are_compared():

@@ -13,7 +13,7 @@ from pysirus._model.model import Model
 from pysirus._model.reference import Reference, list_mark, rules_of_few_rows
 from pysirus._model.row_sums import RowSums
 from pysirus._terms.term import Term
-from pysirus._text.format import format_number, make_frame, one_line, text_table
+from pysirus._text.format import format_label, format_number, make_frame, one_line, text_table
 from pysirus._use.drift import FEW, LEAST_TESTED, Test, column_test, is_enough, mean_error
 
 RULE_WIDTH = 60
@@ -283,15 +283,9 @@ class Monitoring:
         if not self.alarm:
             least = min((finding.p for finding in self.findings), default=1.0)
             return f"No alarm: {rows} look like the training rows ({n_tests} tests, smallest corrected p {least:.2g})."
-        rules, columns = (self._alarms(part) for part in ("rule", "column"))
-        counted = [
-            f"{len(found)} of {n} {word}{'s' if n != 1 else ''}"
-            for found, n, word in (
-                (rules, len(self._terms), "rule"),
-                (columns, len(self.model.features), "column"),
-            )
-            if found
-        ]
+        sizes = {"rule": len(self._terms), "column": len(self.model.features)}
+        found = [(len(self._alarms(part)), n, part) for part, n in sizes.items()]
+        counted = [f"{k} of {n} {word}{'s' if n != 1 else ''}" for k, n, word in found if k]
         whole = {f.what for f in self.findings if f.alarm and f.part == "rows"}
         counted += [{"level": "the bias of the predictions", "error": "the error"}[what] for what in sorted(whole)]
         parts = " and ".join([", ".join(counted[:-1]), counted[-1]] if len(counted) > 1 else counted)
@@ -328,10 +322,16 @@ class Monitoring:
                 return f"{name}: {100 * now.beyond[i] / now.weight:.1f}% of the rows are outside what was seen"
             return f"{name}: what goes with it has changed"
         if finding.what == "level":
-            residual = 0.0 if now.residuals is None else float(now.residuals[0, 0, -1] / now.weight)
-            return f"the bias of the predictions: the mean residual is {format_number(residual, 3)}"
+            return f"the bias of the predictions: the mean residual {self._residual_text(now)}"
         then, own = self.optimism * mean_error(self.then)[0], mean_error(now)[0]
         return f"the error: the mean squared residual is {format_number(own, 3)}, it was {format_number(then, 3)}"
+
+    def _residual_text(self, sums: RowSums) -> str:
+        """The mean residual; of several classes the largest one, with its class."""
+        left = sums.residuals[0, 0] / sums.weight  # type: ignore[index]
+        k = int(np.abs(left).argmax()) if len(left) > 1 else -1
+        of = f"of {one_line(format_label(self.model.labels[k]))} " if self.model.classes else ""
+        return f"{of}is {format_number(float(left[k]), 3)}"
 
     def term_name(self, t: int) -> str:
         """A term by its number in the printed list and its text."""
@@ -348,8 +348,7 @@ class Monitoring:
     def __str__(self) -> str:
         return "\n".join([self.verdict, "", *self._tables(), *self.notes()])
 
-    def __repr__(self) -> str:
-        return str(self)
+    __repr__ = __str__
 
     def _tables(self) -> list[str]:
         lines = []
@@ -389,11 +388,17 @@ class Monitoring:
         lines = []
         if self.error is not None:
             then, now = (format_number(value, 4) for value in self.error)
-            lines.append(f"mean squared residual: {then} then, {now} now ({self._kind_of_then})")
+            of = f"training rows, times {self.optimism:.3f} for their optimism"
+            of = "held-out rows" if self._reference.out_of_fold else of
+            lines.append(f"mean squared residual: {then} then, {now} now (then of {of})")
         turned = [self._number(self._terms[t]) for t in range(len(self._terms)) if not all(self.order_kept(t).values())]
         if turned:
             which = f"rule{'s' if len(turned) > 1 else ''} {', '.join(map(str, turned))}"
             lines.append(f"{which}: the larger output has become the smaller one")
+        if self.error is not None and self.model.classes:
+            shown = {self.model.family.shown_class(term) for term in self._terms}
+            own = one_line(format_label(self.model.labels[min(shown)])) if len(shown) == 1 else "the class of the rule"
+            lines.append(f"outputs: the share of {own}")
         if self.error is not None and (few := rules_of_few_rows(self.model)):
             lines.append(f"outputs of {few} are not shown: they are of fewer than {FEW:.0f} training rows")
         if len(self.by_period()) > 1:
@@ -406,12 +411,6 @@ class Monitoring:
             lines.append(SLOPE_NOTE)
         lines.append("p-values are corrected for the number of tests; ! marks what raises the alarm")
         return [*lines, *(f"not compared: {own}" for own in self.not_compared)]
-
-    @property
-    def _kind_of_then(self) -> str:
-        if self._reference.out_of_fold:
-            return "then of held-out rows"
-        return f"then of training rows, times {self.optimism:.3f} for their optimism"
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, ready for JSON."""
@@ -430,8 +429,7 @@ class Monitoring:
         }
 
 
-def known(value: float) -> float | None:
-    """A number for JSON, which has no NaN."""
+def known(value: float) -> float | None:  # JSON has no NaN
     return None if math.isnan(value) else float(value)
 
 
