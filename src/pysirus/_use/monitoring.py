@@ -429,7 +429,8 @@ class Monitoring:
         }
 
 
-def known(value: float) -> float | None:  # JSON has no NaN
+def known(value: float) -> float | None:
+    """A number for JSON, which has no NaN."""
     return None if math.isnan(value) else float(value)
 
 

@@ -223,8 +223,8 @@ def card(
         typer.Option(
             "--by",
             metavar="COL",
-            help="Compare the groups of rows given by this column of TABLE; more than 12 numbers are split into quarters. "
-            "May be repeated.",
+            help="Compare the groups of rows given by this column of TABLE; numbers are split into quarters of the "
+            "rows if there are more than 12. May be repeated.",
         ),
     ] = None,
     evidence: Annotated[
