@@ -164,7 +164,7 @@ def _on_duckdb(query: str, database: Path) -> Any:
     except ImportError as error:
         raise ImportError("Queries on DuckDB need duckdb: pip install duckdb.") from error
     with duckdb.connect(str(database), read_only=True) as connection:
-        return connection.execute(query).to_arrow_table()
+        return connection.sql(query).to_arrow_table()
 
 
 @app.command()
