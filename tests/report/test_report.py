@@ -395,7 +395,8 @@ def test_stages_have_headings_and_say_what_each_rule_adds(open_report, ozone):
     assert float(tab.locator("#row").get_attribute("data-prediction")) == pytest.approx(model.predict(ozone[0])[5])
     lonely = open_report(SirusRegressor(n_rules=1, n_stages=4, n_trees=200, random_state=0).fit(*ozone))
     assert lonely.locator("#rule-list h3").all_inner_texts() == ["Stage 1", "Corrections"]
-    assert lonely.locator("#rule-list .badge").all_inner_texts() == ["stage 3", "stage 4"]
+    facts = lonely.locator("#rule-list .facts").all_inner_texts()
+    assert ["".join(text.split("frequency")[0].split()) for text in facts] == ["", "stage2", "stage3", "stage4"]
 
 
 def test_survival_is_read_by_factors_medians_and_events(open_report):

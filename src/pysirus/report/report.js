@@ -16,7 +16,7 @@ function part(value, k) {
 
 const scored = data.link !== "identity";
 const hazard = data.link === "hazard";
-const staged = data.rules.some((rule) => rule.stage > 1);
+const staged = data.rules.some((rule) => rule.stage > 1), hasSlopes = data.rules.some((rule) => rule.line);
 const addends = staged && !scored && !data.classes;  /* numbers in stages: some outputs are means and others residuals, so each rule says what it adds */
 const factor = (score, digits = 3) => `×${format(Math.exp(score), digits)}`;
 const scaleName = (k) => !data.classes ? data.scaleName : `${data.classes.length === 2 ? "log-odds" : "score"} of ${data.classes[k]}`;
@@ -93,13 +93,13 @@ function ruleCard(r, status, top, number) {
     : el("p", { class: "sentence" }, word("if "), minus(rule.text), word(" then "),
       el("span", { class: "output" }, inside), word(" else "), el("span", { class: "output" }, outside));
   const label = { came: "comes", went: "goes" }[status];
-  if (rule.stage > 2 && top.merged) sentence.append(el("span", { class: "badge" }, `stage ${rule.stage}`));
   if (rule.effect) sentence.append(el("span", { class: "badge" }, minus(`fixed effect ${rule.effect}`)));
   if (label) sentence.append(el("span", { class: "badge" }, label));
   const again = data.sizes[state.size].returned[r];
   const whole = rule.whole ? [el("details", { class: "whole" }, el("summary", {}, "Whole rule"), el("p", {}, minus(rule.whole)))] : [];
   const mark = number ? [el("span", { class: "number" }, `#${number}`)] : [];
   const facts = factsOf([
+    ...(rule.stage > 1 && top.merged ? [["stage", rule.stage]] : []),
     ["frequency", rule.given ? "given" : format(rule.frequency, 2)],
     [rule.line ? "known" : "rows", rule.rowsText],
     ...(rule.events ? [["events", rule.eventsText]] : []),
@@ -139,7 +139,7 @@ function sidesAxis(domain) {
   const round = [0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50, 100].map(Math.log).filter((v) => v >= domain[0] && v <= domain[1]);
   const ticks = factors && round.length > 2 && round.length < 7 ? round : d3.ticks(...domain, 4);
   const name = factors ? (v) => `×${+Math.exp(v).toPrecision(2)}` : data.classes && !scored ? (v) => `${Math.round(100 * v)}%` : tick;
-  return el("li", { class: "rule axis" }, el("p", {}, `${data.rules.some((rule) => rule.line) ? "● where the rule applies, or the upper end of a slope; ○ where not, or the lower end" : "● where the rule applies, ○ where not"}: `, el("b", {}, sidesName())), drawSidesAxis(domain, ticks, name));
+  return el("li", { class: "rule axis" }, el("p", {}, `${hasSlopes ? "● where the rule applies, or the upper end of a slope; ○ where not, or the lower end" : "● where the rule applies, ○ where not"}: `, el("b", {}, sidesName())), drawSidesAxis(domain, ticks, name));
 }
 
 /* What a rule adds to the score of the class that stands for it, where it holds and elsewhere. */
@@ -217,7 +217,8 @@ function howToRead() {
   }
   const terms = data.terms.length ? ", and the linear terms" : "";
   if (addends) {
-    return `${data.target} is ${format(averageScore(0), 4)} plus what each rule adds${terms}: the first number where it holds, the second elsewhere. Stage 1 is learned from the target, a correction from what the stages before it (their prediction shrunk by a factor of 0.85) leave.`;
+    const slopes = hasSlopes ? "A slope adds the first number in brackets at the lower end of its range, the second at the upper end, and changes evenly between them. " : "";
+    return `${data.target} is ${format(averageScore(0), 4)} plus what each rule adds${terms}: the first number where it holds, the second elsewhere. ${slopes}Stage 1 is learned from the target, a correction from what the stages before it (their prediction shrunk by a factor of 0.85) leave.`;
   }
   return `A rule gives one number if it holds and another if it does not. The prediction is ${format(data.sizes[state.size].intercept, 4)} plus the sum of the outputs, each times its weight${terms}.`;
 }
