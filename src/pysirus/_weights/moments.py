@@ -168,22 +168,24 @@ class MomentSums:
 
 def _with_lines(rules: Moments, lines: LineMoments, in_units: Callable[[Any], Any]) -> Moments:
     """The moments of rules and slopes, in the order of their list."""
-    own, units = lines.arrays, np.array(lines.units)
-    n = rules.n_rules + len(units)
-    at, rest = np.array(lines.places, dtype=np.intp), np.setdiff1d(np.arange(n), lines.places)
-    every = np.arange(len(rules.fold_weight))
-    rows, sums, pairs = np.zeros(n, np.int64), np.zeros((len(every), n)), np.zeros((len(every), n, n))
-    rows[at], rows[rest] = own["rows"], rules.rows
-    sums[:, at], sums[:, rest] = _join(own["sum"]) * units, rules.term_weight
-    lower = _join(own["pair"]) * (units[:, None] * units)
-    pairs[np.ix_(every, at, at)] = lower + np.tril(lower, -1).transpose(0, 2, 1)
-    pairs[np.ix_(every, rest, rest)] = rules.pair_weight
-    across = _join(own["rule"]) * units[:, None]
-    pairs[np.ix_(every, at, rest)], pairs[np.ix_(every, rest, at)] = across, across.transpose(0, 2, 1)
-    with_y = np.zeros((len(every), n, rules.y_sum.shape[1]))
+    own, units, n_rules = lines.arrays, np.array(lines.units), rules.n_rules
+    n, n_folds = n_rules + len(units), len(rules.fold_weight)
+    first = [i for i in range(n) if i not in lines.places]  # rules first, then slopes: put in order at the end
+    order = np.argsort([*first, *lines.places])
+    lower, across = _join(own["pair"]) * (units[:, None] * units), _join(own["rule"]) * units[:, None]
+    pairs = np.empty((n_folds, n, n))
+    pairs[:, :n_rules, :n_rules], pairs[:, n_rules:, n_rules:] = rules.pair_weight, lower
+    pairs[:, n_rules:, n_rules:] += np.tril(lower, -1).transpose(0, 2, 1)
+    pairs[:, n_rules:, :n_rules], pairs[:, :n_rules, n_rules:] = across, across.transpose(0, 2, 1)
     high, low = np.moveaxis(_join(own["value_sum"]), -1, 0)
-    with_y[:, at], with_y[:, rest] = in_units(np.ldexp(high, 22) + low) * units[:, None], rules.rule_y_sum
-    return replace(rules, rows=rows, pair_weight=pairs, rule_y_sum=with_y, value_sum=sums)
+    with_y = in_units(np.ldexp(high, 22) + low) * units[:, None]
+    return replace(
+        rules,
+        rows=np.concatenate([rules.rows, own["rows"]])[order],
+        pair_weight=pairs.take(order, axis=1).take(order, axis=2),
+        rule_y_sum=np.concatenate([rules.rule_y_sum, with_y], axis=1).take(order, axis=1),
+        value_sum=np.concatenate([rules.term_weight, _join(own["sum"]) * units], axis=1).take(order, axis=1),
+    )
 
 
 def _carry(halves: NDArray[np.int64]) -> NDArray[np.int64]:
