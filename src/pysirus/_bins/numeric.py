@@ -196,7 +196,7 @@ class LineSums:
 
 
 def line_sums(binned: Binned, rows: IntegerRows) -> LineSums:
-    """The places of all columns on grids, by bin."""
+    """Sums over rows of the places that the values of each column have on its grid, by bin."""
     weight = rows.count().weight
     found = {}
     for i, grid in binned.grids.items():

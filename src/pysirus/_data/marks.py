@@ -56,7 +56,7 @@ class Shown:
         numbers = texts.filter(pc.invert(is_word))
         self.words |= len(numbers) < len(texts)
         self.known |= len(numbers) > 0
-        self.shows |= _any(numbers, _SHOWS_COMMA)
+        self.shows |= _any_match(numbers, _SHOWS_COMMA)
         self.fits = self.fits and bool(pc.all(_plain(numbers, COMMA), min_count=0).as_py())
         return self
 
@@ -75,7 +75,8 @@ def _plain(texts: Texts, form: NumberForm) -> Texts:
     return pc.match_substring_regex(texts, _PLAIN.replace("{digits}", form.digits))
 
 
-def _any(texts: Texts, pattern: str) -> bool:
+def _any_match(texts: Texts, pattern: str) -> bool:
+    """Whether a part of some text matches a pattern."""
     return bool(pc.any(pc.match_substring_regex(texts, pattern), min_count=0).as_py())
 
 

@@ -250,7 +250,7 @@ def _read_csv(
 
 
 def as_known(table: pa.Table, known: KnownColumns) -> pa.Table:
-    """A table with the columns of text that a model knows as it knows them."""
+    """A table whose columns of text are read as a model knows them; the other columns as they are."""
     for i, name in enumerate(table.column_names):
         if name in known:
             table = table.set_column(i, name, known[name].read(name, table.column(i)))

@@ -73,7 +73,7 @@ class ClassFamily(ClassTarget, Family):
         return self if label is None else replace(self, spoken_of=self.labels[label_number(label, self.labels) or 0])
 
     def of_last(self: Self) -> Self:
-        """Of the last class, which is not said."""
+        """The family that speaks of the last class, as it does where no positive class is named."""
         return replace(self, spoken_of=None)
 
     def deciding_by(self: Self, decision: Decision | None) -> Self:
@@ -403,7 +403,7 @@ class Binomial(Multinomial):
         return f"log-odds of {one_line(self.label_text(self.positive))}"
 
     def shown_class(self, rule: RulePart) -> int:
-        """The positive one."""
+        """The class whose output is shown for a rule: the positive one."""
         return self.positive
 
     def outputs(self, rule: RulePart, *, named: bool = True, longest: int | None = None) -> tuple[str, str]:

@@ -241,7 +241,7 @@ class SumsOfTerm(NamedTuple):
 
     @property
     def flat(self) -> Floats:
-        """In a line, which those of parts are added up by."""
+        """All sums in one array, in which those of parts are added up."""
         return np.concatenate([self.values, self.truth, np.ravel(self.residuals)])
 
     @classmethod

@@ -219,7 +219,7 @@ def rule_vector(codes: Iterable[int], binned: Binned) -> Vector:
 
 
 def condition_vector(rule: FittedTerm, binned: Binned) -> Vector:
-    """The same of a rule that was given. Cuts that its features do not have are numbered after those they have."""
+    """A rule that was given, as such a vector. Cuts that its features lack are numbered after those that they have."""
     vector: Vector = {ONE: 1}
     for condition in sorted(rule.conditions, key=lambda condition: condition.index):
         factor = _condition_factor(condition, binned.cuts[condition.index])

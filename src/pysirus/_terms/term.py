@@ -99,7 +99,7 @@ class Term(ABC):
 
     @abstractmethod
     def factor(self, index: int, column: Column) -> NDArray[Any]:
-        """What one of its columns contributes to its value, row by row; yes or no for a condition."""
+        """The factor of its value that one of its columns gives, row by row; yes or no for a condition."""
 
     @property
     def unit(self) -> float:

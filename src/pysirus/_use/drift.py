@@ -92,7 +92,7 @@ def stability_index(then: Floats, now: Floats) -> float:
 
 
 def _counts(sums: RowSums, i: int) -> Floats:
-    """Rows of equal weight in the cells of a column."""
+    """How many rows of equal weight would say as much, in each cell of a column."""
     return np.asarray(sums.cells[i][:, 0] * (sums.effective / sums.weight))
 
 

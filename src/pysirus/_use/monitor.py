@@ -72,7 +72,7 @@ def monitor(
 def monitor_parts(
     model: Model, parts: Iterable[tuple[Rows, Any]], *, alpha: float = ALPHA, tolerance: float = TOLERANCE
 ) -> Monitoring:
-    """The same for rows in parts, each with the times of its rows; of each part only its sums are kept."""
+    """Compare rows in parts, each with the times of its rows, with the training rows; only sums of a part are kept."""
     check_limits(alpha, tolerance)
     reference = reference_in(model)
     total: Sums = {}

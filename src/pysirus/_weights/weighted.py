@@ -197,7 +197,7 @@ def ridge_weights(
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Non-negative ridge for some prefixes of a list of rules, and its penalty by cross-validation.
 
-    One rule has weight 1, unless the ``least`` list that is fitted is of one.
+    ``least`` is the number of rules from which on a list is fitted: 1, or 2, where a single rule has weight 1.
     """
     n_rules = max(sizes, default=0)
     weights = np.zeros((len(sizes), len(gram.cross)))

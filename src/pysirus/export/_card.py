@@ -277,11 +277,12 @@ def _position(model: Model, positive: Any) -> int:
 
 
 def _inside_shares(model: Model) -> NDArray[np.float64]:
-    """The share of the training rows in which each rule holds."""
-    counts = [(rule.n_inside or 0, rule.n_outside or 0) for rule in model.rules]
-    known = [a / (a + b) if a + b else None for a, b in counts]
-    ranges = [rule.conditions[0].share if rule.conditions else None for rule in model.rules]
-    shares = [a if a is not None else 0.5 if b is None else b for a, b in zip(known, ranges)]
+    """The share of the training rows in which each rule holds; without counts that of its first condition, or 0.5."""
+    shares = []
+    for rule in model.rules:
+        inside, outside = rule.n_inside or 0, rule.n_outside or 0
+        condition = rule.conditions[0].share if rule.conditions else None
+        shares.append(inside / (inside + outside) if inside + outside else 0.5 if condition is None else condition)
     return np.array(shares, dtype=np.float64)
 
 

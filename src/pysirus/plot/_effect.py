@@ -189,6 +189,7 @@ def _cells(axis: Axis) -> tuple[list[int], list[float], list[tuple[float, str]]]
 
 
 def _heat_map(ax: Any, found: Effect, values: Any, what: str) -> Any:
+    """Draw what is predicted over two features; where cells are few, each has its number."""
     (x_steps, x_borders, x_names), (y_steps, y_borders, y_names) = map(_cells, found.axes)
     values = values[np.ix_(x_steps, y_steps)]
     image = ax.pcolormesh(x_borders, y_borders, values.T, cmap="viridis")
