@@ -195,9 +195,8 @@ def test_explanations_and_the_report_have_intervals(tmp_path):
     assert found[5].to_dict()["uncertainty"] == {"coverage": 0.8, "lower": ends[5, 0], "upper": ends[5, 1]}
     assert "80% interval: " in str(found[5]) and "interval" not in str(model.explain(X[100:])[5])
     text = model.report(None, X[100:], y[100:], coverage=0.8)
-    assert (
-        model.interval_coverage(X[100:], y[100:], 0.8).head.split(".")[0] in text and "How often intervals hold" in text
-    )
+    head = model.interval_coverage(X[100:], y[100:], 0.8).head.split(".")[0]
+    assert head in text and "How often intervals contain the target" in text
     with pytest.raises(ParameterError, match="has no intervals"):
         model.model_.explain(X[:1], coverage=0.8)
 

@@ -234,7 +234,7 @@ class Tuning:
             costs = f"{self.numbers(steady.n_rules)} and an {error_name} of {steady.error:.3f}"
             lines.append(f"The highest stability, {steady.stability:.2f}, comes with {costs}.")
         if self.criterion != "error" and self.path.n_repeats > 1 and self._is_nearer(own):
-            lines.append(f"Each of {self.path.n_repeats} repetitions chooses for itself, and their median is taken.")
+            lines.append(f"The choice is the median over {self.path.n_repeats} repetitions.")
         return lines
 
     def _is_nearer(self, own: Size) -> bool:

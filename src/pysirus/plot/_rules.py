@@ -269,7 +269,7 @@ def overlap(model: Any, X: Any, ax: Any = None) -> Any:
     ax.tick_params(length=0)
     bare(ax)
     ax.set_title(
-        plain(f"% of rows where both hold (framed: opposite directions); {100 * found.uncovered:.0f}% in no rule"),
+        plain(f"% of rows where both apply (framed: opposite directions); {100 * found.uncovered:.0f}% in no rule"),
         fontsize=9,
         loc="left",
     )

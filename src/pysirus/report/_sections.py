@@ -167,7 +167,7 @@ def _changes_html(found: dict[str, Any] | None) -> str:
 
 
 def interval_data(estimator: Any, X: Any, y: Any, coverage: float, most: int) -> dict[str, Any]:
-    """The intervals or sets of rows in words, and with targets how often they hold."""
+    """The intervals or sets of rows in words, and with targets how many contain them."""
     texts = [sure_text(own) for own in estimator._sure(X, coverage)[:most]]
     found = None if y is None else estimator._coverage(X, y, coverage)
     told: dict[str, Any] = {"texts": texts, "wanted": coverage, "head": None, "groups": []}
@@ -186,10 +186,9 @@ def _intervals_html(found: dict[str, Any] | None) -> str:
         return ""
     return (
         '<section id="intervals" aria-labelledby="intervals-title">'
-        '<h2 id="intervals-title">How often intervals hold</h2>'
-        f'<p class="note">Intervals or sets that should hold the target in {100 * found["wanted"]:g}% of new rows, '
-        "counted on the rows of the table. If the model was learned from them, they hold more often here than on new "
-        "rows.</p>"
+        '<h2 id="intervals-title">How often intervals contain the target</h2>'
+        f'<p class="note">Intervals or sets that should contain the target in {100 * found["wanted"]:g}% of new rows, '
+        "counted on the rows of the table. If these are the training rows, the counts are too high.</p>"
         f"<p>{html.escape(found['head'])}</p>"
         f"{_table(['Rule', 'Rows', 'Covered', ''], found['groups'])}</section>"
     )

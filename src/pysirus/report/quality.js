@@ -159,7 +159,7 @@ export function prepareQuality() {
   const { how, nRules, metrics, bins, confusion, forward } = data.heldOut;
   byId("quality").hidden = false;
   const source = forward ? `${how[0].toUpperCase()}${how.slice(1)}.` : `By ${how}: every row is predicted by a list that was fitted without it.`;
-  byId("quality-note").textContent = `${source} Metrics are of lists like the chosen one`
+  byId("quality-note").textContent = `${source} The metrics refer to lists like the chosen one`
     + ` (${plural(nRules, "rule")})${metrics.some((f) => f[2]) ? ", with standard errors" : ""}.`;
   byId("quality-metrics").append(...metricList(metrics));
   if (forward) {

@@ -199,13 +199,13 @@ function averageScore(k) {
 }
 
 function howToReadScores() {
-  if (hazard) return "A rule says the median time to the event where it holds and elsewhere (Kaplan and Meier), how many of the training rows had the event, and by what factor it multiplies the hazard of an average row. Factors of several rules multiply.";
-  if (!data.classes) return `A rule says the mean ${data.target} where it holds and elsewhere. Each rule multiplies the prediction: that is what it adds to its logarithm.`;
+  if (hazard) return "A rule shows the median time to the event where it applies and where it does not (Kaplan and Meier), the number of events in the training rows, and the factor by which it multiplies the hazard of an average row. The factors of several rules multiply.";
+  if (!data.classes) return `A rule shows the mean ${data.target} where it applies and where it does not. Each rule multiplies the prediction, that is, it adds to its logarithm.`;
   if (data.classes.length > 2) {
-    return "A rule says what share of the training rows is of a class where the rule holds and elsewhere: of the class that it moves most. It adds points to the score of each class (shown: that class, where the rule holds / elsewhere). Probabilities are proportional to the exponentials of the scores.";
+    return "A rule shows the share of training rows in a class where the rule applies and where it does not, for the class that it moves most. It adds points to the score of each class (shown for that class: where it applies / where it does not). Probabilities are proportional to the exponentials of the scores.";
   }
   const name = data.classes[data.positive], start = averageScore(data.positive);
-  return `A rule says what share of the training rows is “${name}” where the rule holds and elsewhere, and how many points it adds to the log-odds of ${name} (where it holds / elsewhere): above zero more likely, below less. `
+  return `A rule shows the share of training rows that are “${name}” where the rule applies and where it does not, and the points that it adds to the log-odds of ${name} (where it applies / where it does not). Positive points make ${name} more likely, negative ones less. `
     + `The log-odds start at ${format(start, 3)}, which is a probability of ${(100 * respond([-start, start], 1)).toFixed(1)}%. One point makes the odds 2.7 times as high.`;
 }
 
@@ -213,14 +213,14 @@ function howToRead() {
   if (scored) return howToReadScores();
   if (data.classes) return "The predicted probabilities are the mean of the class proportions that the rules give.";
   if (data.aggregation === "mean") {
-    return `The prediction is the weighted mean of the outputs of the rules that hold, and of the mean ${format(data.mean, 4)} with weight ${format(data.rootWeight, 2)}.`;
+    return `The prediction is the weighted mean of the outputs of the rules that apply, and of the mean ${format(data.mean, 4)} with weight ${format(data.rootWeight, 2)}.`;
   }
   const terms = data.terms.length ? ", and the linear terms" : "";
   if (addends) {
     const slopes = hasSlopes ? "A slope adds the first number in brackets at the lower end of its range, the second at the upper end, and changes evenly between them. " : "";
-    return `${data.target} is ${format(averageScore(0), 4)} plus what each rule adds${terms}: the first number where it holds, the second elsewhere. ${slopes}Stage 1 is learned from the target, a correction from what the stages before it (their prediction shrunk by a factor of 0.85) leave.`;
+    return `${data.target} is ${format(averageScore(0), 4)} plus what each rule adds${terms}: the first number where it applies, the second where it does not. ${slopes}Stage 1 is learned from the target, and later stages from the residuals of the stages before (with their prediction shrunk by a factor of 0.85).`;
   }
-  return `A rule gives one number if it holds and another if it does not. The prediction is ${format(data.sizes[state.size].intercept, 4)} plus the sum of the outputs, each times its weight${terms}.`;
+  return `A rule gives one number if it applies and another if it does not. The prediction is ${format(data.sizes[state.size].intercept, 4)} plus the sum of the outputs, each times its weight${terms}.`;
 }
 
 /* ------------------------------------------------------------------------------------------------- effects */
@@ -433,24 +433,24 @@ function prepareClasses() {
 function prepareScores() {
   byId("effect-what").textContent = data.effectName;
   byId("rule-meaning").textContent = data.classes
-    ? "The shares are those of the class among the training rows inside and outside the rule. The points are what the rule adds to the score of the class, measured from what it adds on average; with two classes the score is the log-odds. Weights are fitted together by penalised likelihood, so points are what a rule adds given all the others: rules that say nearly the same share their points."
+    ? "The shares are those of the class among the training rows inside and outside the rule. The points are what the rule adds to the score of the class, compared with what it adds on average; with two classes the score is the log-odds. All weights are fitted together by penalised likelihood, so the points of a rule depend on the other rules: nearly equal rules share their points."
     : hazard
-    ? "The numbers are median times to the event of the training rows inside and outside the rule. Each rule multiplies the hazard: weights are fitted together by Cox's penalised partial likelihood, so a factor is what a rule says given all the others."
+    ? "The numbers are median times to the event of the training rows inside and outside the rule. Each rule multiplies the hazard: weights are fitted together by Cox's penalised partial likelihood, so the factor of a rule depends on the other rules."
     : "The numbers are the mean target of the training rows inside and outside the rule. Each rule multiplies the prediction.";
 }
 
 function prepare() {
   byId("error-name").textContent = data.errorName;
-  if (addends) byId("rule-meaning").textContent = "The numbers are what the rule adds to the prediction where its conditions hold and elsewhere, from what it adds on average: its weight times the mean target of the training rows inside and outside, or, for a correction, times their mean residual with respect to the earlier stages (their prediction shrunk by a factor of 0.85).";
+  if (addends) byId("rule-meaning").textContent = "The numbers are what the rule adds to the prediction where it applies and where it does not, compared with what it adds on average: its weight times the mean target of the training rows inside and outside or, for a correction, times their mean residual from the earlier stages (with their prediction shrunk by a factor of 0.85).";
   if (scored) prepareScores();
   if (data.rules.some((rule) => rule.line)) {
     byId("effect-form").textContent = "The model is a sum of rules and slopes, so it has steps and lines.";
     for (const id of ["slope-name", "slope-meaning"]) byId(id).hidden = false;
   }
   byId("error-meaning").textContent = hazard
-    ? "Twice one minus the concordance of held-out rows: of two rows of which one is known to have its event first, how often the higher score is the other's. 1 is guessing, 0 is perfect."
+    ? "Twice one minus the concordance of held-out rows, the share of pairs in which the row with the earlier event has the higher score. 1 is guessing, 0 is perfect."
     : scored
-    ? "The deviance of held-out rows (twice their log loss) over that of the constant: 1 is no better than the constant, 0 is perfect."
+    ? "The deviance of held-out rows (twice their log loss) divided by that of a constant prediction: 1 is no better than the constant, 0 is perfect."
     : data.classes
     ? "One minus the area under the ROC curve on held-out rows: 0.5 is guessing, 0 is perfect."
     : "The proportion of variance left unexplained on held-out rows: 1 is no better than the mean, 0 is perfect.";
