@@ -384,7 +384,7 @@ def test_stages_have_headings_and_say_what_each_rule_adds(open_report, ozone):
     shown = [text.replace("−", "-") for text in shown_rules(tab)]
     assert shown == [model.rules_.rule_text(rule) for rule in model.rules_]
     shrunk = f"prediction shrunk by a factor of {SHRINKAGE:g})"
-    assert f"the stages before it (their {shrunk} leave" in tab.locator("#how-to-read").inner_text()
+    assert f"the stages before (with their {shrunk}" in tab.locator("#how-to-read").inner_text()
     assert f"the earlier stages (their {shrunk}." in " ".join(tab.locator(".words").inner_text().split())
     assert f"the earlier stages (their {shrunk}." in " ".join((FittedTerm.__doc__ or "").split())
     plain = open_report(SirusRegressor(n_rules=3, n_trees=1000, random_state=0).fit(*ozone), ozone[0])
