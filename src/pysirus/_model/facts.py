@@ -30,13 +30,11 @@ Count = Annotated[int, whole(0)]
 class ColumnRoles:
     """Columns of the training table that were no features."""
 
-    target: str = key(
-        "The column that was predicted; of counts with an exposure that of the counts, of survival that of the times."
-    )
+    target: str = key("The target column: for counts with an exposure, the counts; for survival, the times.")
     weights: str | None = option("The column of sample weights.")
     exposure: str | None = option("The column of the exposure of counts; the model predicts counts per unit.")
-    groups: str | None = option("The column of groups that stayed in one fold.")
-    time: str | None = option("The column of times, of folds that look forward.")
+    groups: str | None = option("The column of groups whose rows stayed in the same fold.")
+    time: str | None = option("The column of times, for folds that look forward in time.")
 
     @property
     def says_more(self) -> bool:
@@ -57,8 +55,8 @@ class EditErrorKeys:
 class EditKeys:
     """A change of the list after the fit."""
 
-    removed: tuple[str, ...] = key("Rules that were removed, as text.")
-    added: tuple[str, ...] = key("Rules that were added, as text.")
+    removed: tuple[str, ...] = key("The removed rules, as text.")
+    added: tuple[str, ...] = key("The added rules, as text.")
     note: str | None = option("Why.")
     by: str | None = option("By whom.")
     date: str | None = option("When.")
@@ -141,51 +139,56 @@ class Facts(Mapping[str, Any]):
     """
 
     OPEN: ClassVar = True
-    n_rows: Count | None = option("Training rows.")
+    n_rows: Count | None = option("The number of training rows.")
     seed: int | None = option("The seed of the forest.", low=0, high=2**64 - 1)
-    draw: int | None = option("Version of how trees draw rows; without it 1.", low=1, high=2**31)
-    idle_columns: Mapping[str, str] | None = option("Columns that no tree could split, and why.")
-    versions: Mapping[str, str] | None = option("Of the programs that it was fitted with.")
-    quantile_error: float | None = option("How far cuts may be from quantiles, as a share of the rows.", low=0)
-    n_trees: Count | None = option("Trees that were grown.")
-    n_candidates: Count | None = option("Rules that were to choose from.")
+    draw: int | None = option("The version of the way in which trees draw rows. Default: 1.", low=1, high=2**31)
+    idle_columns: Mapping[str, str] | None = option("Columns that no tree can split, and why.")
+    versions: Mapping[str, str] | None = option("The versions of the software used for the fit.")
+    quantile_error: float | None = option(
+        "Upper bound on the distance of cuts from quantiles, as a share of the rows.", low=0
+    )
+    n_trees: Count | None = option("The number of trees grown.")
+    n_candidates: Count | None = option("The number of candidate rules.")
     lasso_penalty: float | None = option("The penalty of RuleFit's weights.", low=0)
     label_type: str | None = option("The NumPy type of the classes, such as `<U8`.")
     ridge_penalty: float | None = option("The penalty of the weights.", low=0)
-    n_pruned: int | None = option("Negligible rules, whose weight is 0, where there are some.", low=1)
-    n_stages: int | None = option("Stages of the list.", low=1, high=2**31)
+    n_pruned: int | None = option("The number of negligible rules, which have weight 0, if any.", low=1)
+    n_stages: int | None = option("The number of stages in the list.", low=1, high=2**31)
     loss: Annotated[str, one_of(*BY_LOSS)] | None = option("The loss of a model of counts or amounts.")
     power: float | None = option(
-        "With the loss tweedie, and only there: the variance is the mean to this power.", above=1, below=2
+        "For the loss tweedie: the variance is proportional to the mean raised to this power.", above=1, below=2
     )
-    max_rules: int | None = option("The longest list that tuning looked at.", low=1, high=2**31)
+    max_rules: int | None = option("The length of the longest list considered in tuning.", low=1, high=2**31)
     compared: Annotated[Sequence[Mapping[str, Any]], items(record(ComparedKeys))] | None = option(
         "The kinds of lists that tuning compared, the chosen one first."
     )
-    out_of_fold: Annotated[Mapping[str, Any], record(HeldOut)] | None = option("What held-out rows say of it.")
-    last_time: Annotated[Any, LABEL] = option("The last time of the training rows, where folds look forward in time.")
+    out_of_fold: Annotated[Mapping[str, Any], record(HeldOut)] | None = option("Its held-out metrics.")
+    last_time: Annotated[Any, LABEL] = option("The last time in the training rows, if folds look forward in time.")
     reference: Annotated[Mapping[str, Any], record(Reference)] | None = option(
-        "Sums over the training rows, which later rows are compared with."
+        "Sums over the training rows, with which `monitor` compares later rows."
     )
-    fingerprint: Annotated[Mapping[str, Any], record(Fingerprint)] | None = option("That of the training rows.")
+    fingerprint: Annotated[Mapping[str, Any], record(Fingerprint)] | None = option(
+        "The fingerprint of the training rows."
+    )
     signatures: Annotated[Sequence[Mapping[str, Any]], items(record(SignatureKeys))] | None = option(
         "Who signed the file."
     )
-    p0: Frequency | None = option("The frequency from which on rules were taken.")
-    cv_error: float | None = option("Held-out error of such lists.")
-    cv_stability: Stability | None = option("Stability of such lists.")
+    p0: Frequency | None = option("The frequency threshold for rules.")
+    cv_error: float | None = option("The held-out error of such lists.")
+    cv_stability: Stability | None = option("The stability of such lists.")
     approximate_weights: bool | None = option(
-        "Whether weights were fitted again without the data, by the likelihood that the file keeps."
+        "Whether the weights were refitted without the data, from the approximate likelihood in the file."
     )
     estimated_on: Count | None = option(
-        "Rows that outputs, counts and weights come from, where they are not those that the rules were found in."
+        "The number of rows that outputs, counts and weights come from, if these are not the rows in which the rules "
+        "were found."
     )
     learned_by: Annotated[Mapping[str, Any], record(EstimatorKeys)] | None = option(
-        "Where the list was changed after the fit: the class that learned it, for `refit`."
+        "If the list was changed after the fit, the class that learned it, for `refit`."
     )
-    removed_rules: Annotated[Sequence[str], items(text())] | None = option("Rules that were removed, as text.")
+    removed_rules: Annotated[Sequence[str], items(text())] | None = option("The removed rules, as text.")
     edits: Annotated[Sequence[Mapping[str, Any]], items(record(EditKeys))] | None = option(
-        "What was changed after the fit, in order."
+        "The changes made after the fit, in order."
     )
     rest: Mapping[str, Any] = field(default_factory=dict)  # what this version does not know
     order: tuple[str, ...] = ()  # of what is said; what is new comes last

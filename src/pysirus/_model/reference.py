@@ -113,7 +113,7 @@ class TermSums:
 class Reference:
     """Sums over the training rows that later rows are compared with."""
 
-    n_rows: int = key("Training rows.", low=1)
+    n_rows: int = key("The number of training rows.", low=1)
     weight: float = key("Their weights.", above=0)
     squares: float = key("The squares of their weights.", above=0)
     n_outputs: int = key("Numbers that the target is watched by: 1, or of more than two classes one for each.", low=0)

@@ -88,10 +88,10 @@ class SizeKeys:
     BUILDS: ClassVar = Size
     n_rules: int = key("How many of them.", low=1)
     p0: Frequency = key("The frequency from which on rules are taken.")
-    error: float = key("Held-out error of such lists.")
-    stability: Stability = key("Stability of such lists.")
+    error: float = key("The held-out error of such lists.")
+    stability: Stability = key("The stability of such lists.")
     weights: tuple[float, ...] = key("The weight of each rule.")
-    intercept: Output = key("What is added to the weighted outputs.")
+    intercept: Output = key("The number added to the weighted outputs.")
     penalty: float = key("The penalty of the weights.", low=0)
     n_pruned: int = key("Negligible rules among them, whose weight is 0, where there are some.", absent=0, low=1)
     returned: tuple[Count, ...] | None = option("In how many folds each rule was selected too, by lists of this size.")
@@ -142,7 +142,7 @@ class MomentsKeys:
     weights. They are of the rules in order; for a tuned model, of the longest list."""
 
     rows: Line = key("Rows inside each rule.")
-    n_rows: Count = key("Training rows.")
+    n_rows: Count = key("The number of training rows.")
     fold_weight: Line = key("Weight of each fold.", name="size")
     pair_weight: Annotated[Any, items(line(_triangle), N_FOLDS, N_FOLDS)] = key(
         "For each fold the weight of where two rules apply, the lower triangle by rows.", name="pair"
@@ -187,11 +187,11 @@ class SurvivalKeys:
     exp(score))."""
 
     event: str = key("The name of the column of events.")
-    event_value: Label = option("The value in it that is an event, where it is not 1 or true.")
+    event_value: Label = option("The value that marks an event, if it is not 1 or true.")
     n_events: Count = key("Training rows with an event.")
-    median: float | None = key("Median time of the training rows; null where it is not reached.", low=0)
-    times: Line = key("The times at which the baseline hazard rises.")
-    cumulative_hazard: Line = key("The cumulative hazard of a score of 0, from each of the times on.")
+    median: float | None = key("Median time of the training rows; null if it is not reached.", low=0)
+    times: Line = key("The times at which the baseline hazard increases.")
+    cumulative_hazard: Line = key("The cumulative hazard for a score of 0, from each of these times on.")
 
     @staticmethod
     def build(own: Json, place: str, known: Any) -> Survival:
@@ -220,12 +220,12 @@ class DecisionKeys:
 
     BUILDS: ClassVar = Decision
     weights: tuple[float, ...] = key("The weight of each class.", least=2)
-    basis: Literal["held-out rows", "given rows", "costs"] = key("What they were chosen by.")
-    costs: tuple[float, ...] | None = option("What a mistake about a row of each class costs.", least=2)
-    rate: Share | None = option("The share of rows for which the positive class was to be decided.")
-    selected: Share | None = option("The share for which it was, on the rows that they were chosen on.")
-    cost: float | None = option("The mean cost of a row there.", low=0)
-    cost_before: float | None = option("The same by the most likely class.", low=0)
+    basis: Literal["held-out rows", "given rows", "costs"] = key("How they were chosen.")
+    costs: tuple[float, ...] | None = option("The cost of misclassifying a row of each class.", least=2)
+    rate: Share | None = option("The requested share of positive decisions.")
+    selected: Share | None = option("The share of positive decisions on the rows used to choose the cut-off.")
+    cost: float | None = option("The mean cost per row on these rows.", low=0)
+    cost_before: float | None = option("The mean cost per row if the most likely class is predicted.", low=0)
 
 
 @dataclass(kw_only=True)
@@ -233,51 +233,55 @@ class ModelKeys:
     """A rule list with weights. The prediction is intercept + sum of weight * (inside if all conditions of a rule
     hold else outside)."""
 
-    format: Literal["pysirus-model"] = key("What the file is.")
+    format: Literal["pysirus-model"] = key("The type of the file.")
     version: Literal[1, 2, 3] = key(
-        "The lowest version that can say it: 2 has a link, and may have more; 3 has slopes among its rules."
+        "The lowest version that can express the model: 2 for models with a link and other additions, 3 for lists "
+        "with slopes."
     )
-    task: Literal["regression", "classification", "survival"] = key("What is predicted.")
-    target: str = key("The name of what is predicted.")
+    task: Literal["regression", "classification", "survival"] = key("The kind of target.")
+    target: str = key("The name of the target.")
     classes: tuple[Label, ...] | None = key("The labels in order, or null.", least=1, most=MAX_CLASSES, unique=True)
     positive_class: Label = option(
-        "Version 2: of two classes the one that texts, metrics, scores and directions are about; without it the second."
+        "Version 2: with two classes, the class that texts, metrics, scores and directions refer to. Default: the "
+        "second."
     )
     decision: DecisionKeys | None = option(
-        "Version 2: how a class is decided for, where it is not the most likely one."
+        "Version 2: the rule that decides between classes, if it is not the most likely class."
     )
-    named: bool = key("Whether columns are found by name (the training table had names) or by position.")
+    named: bool = key("Whether columns are matched by name (if the training table had names) or by position.")
     features: tuple[FeatureKeys, ...] = key("The training columns, in order.", least=1)
-    recipe: RecipeKeys | None = option("Version 2: how features are made of the columns of a table.")
+    recipe: RecipeKeys | None = option("Version 2: how features are derived from the columns of a table.")
     roles: ColumnRoles | None = option(
-        "Version 2: columns of the training table that are no features. `score`, `explain`, `report` and `edit` find "
-        "the target by them; they are not needed to predict."
+        "Version 2: training columns that are not features. `score`, `explain`, `report` and `edit` use them to find "
+        "the target; predictions do not need them."
     )
     marks: Mapping[str, MarksKeys] | None = option(
-        "Version 2: how numbers were written in the text files of training, by column, the target included. A column "
-        "that is not listed has decimal points and nothing between thousands. New text files are read by them."
+        "Version 2: the format of numbers in the training files, by column, including the target. Columns not listed "
+        "have decimal points and no thousands separators. pysirus reads new text files in the same format."
     )
     mean: Output = key("The mean target of the training rows, or the proportion of each class.")
-    intercept: Output = key("What is added to the weighted outputs.")
+    intercept: Output = key("The number added to the weighted outputs.")
     aggregation: Literal["sum", "mean"] = key(
         "sum: as above, plus the terms. mean (Node harvest): the weighted mean of inside over the rules that apply, "
         "and of mean with root_weight."
     )
-    root_weight: float = key("The weight of mean, with the aggregation mean.", low=0)
+    root_weight: float = key("The weight of `mean` if `aggregation` is mean.", low=0)
     link: Link | None = option(
         "Version 2: what the sum stands for. identity: the prediction. softmax: a score per class; probabilities are "
         "proportional to their exponentials. log: the logarithm of the prediction. hazard: the logarithm of a hazard "
         "relative to that of an average row, which is the prediction. Without it the sum is the prediction."
     )
-    survival: SurvivalKeys | None = option("Where the task is survival: events and the baseline hazard.")
-    rules: Rules = key("The selected rules and slopes by decreasing frequency, those of weight 0 included.")
+    survival: SurvivalKeys | None = option("For survival: events and the baseline hazard.")
+    rules: Rules = key("The selected rules and slopes, most frequent first, including those with weight 0.")
     terms: tuple[TermKeys, ...] = key("The linear terms, usually none.")
-    facts: Facts = key("How the model was fitted. Not needed to predict.")
-    tuning: TuningKeys | None = option("What tuning found; null without it.", null=True, always=True)
+    facts: Facts = key("How the model was fitted. Predictions do not need it.")
+    tuning: TuningKeys | None = option("The results of tuning; null without tuning.", null=True, always=True)
     moments: MomentsKeys | None = option(
-        "Sums from which `without` and `with_rules` fit new weights; null for classes.", null=True, always=True
+        "Sums from which `without` and `with_rules` refit weights; null for classes.", null=True, always=True
     )
-    likelihood: LikelihoodKeys | None = option("Version 2: the same for models with a link.", null=True, always=True)
+    likelihood: LikelihoodKeys | None = option(
+        "Version 2: the same information for models with a link.", null=True, always=True
+    )
     constraints: ConstraintsKeys | None = option(
         "The constraints that every rule satisfies, if any. A file in which a rule violates them is damaged.", null=True
     )

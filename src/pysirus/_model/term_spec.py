@@ -116,9 +116,9 @@ class FeatureKeys:
     """A feature: a column of the training table, or what was made of one."""
 
     name: str = key("Its name.")
-    kind: Literal["numeric", "categorical", "ordered"] = key("What its values are.")
+    kind: Literal["numeric", "categorical", "ordered"] = key("The kind of its values.")
     levels: tuple[Label, ...] = key(
-        "Its categories, all of one type; none where it is numeric.", most=MAX_LEVELS, unique=True
+        "Its categories, all of one type; none if it is numeric.", most=MAX_LEVELS, unique=True
     )
 
     @staticmethod
@@ -134,21 +134,23 @@ class DerivedKeys:
     """How a feature is made of a column of the table."""
 
     feature: str = key("The feature.")
-    column: str = key("The column that it is made of.")
+    column: str = key("The column that it is derived from.")
     take: Annotated[str, one_of(*TAKES)] = key(
-        "What is taken of it: a part of a date; the date itself, in days from 1970-01-01; days from another day (in "
-        "older files); the hours of a time; a length of time; a written number; numbers, infinite ones missing; the "
-        "listed categories, all others being one."
+        "How it is derived: part of a date; the date itself, in days since 1970-01-01; days since another date (in "
+        "older files); the hour of a time; a duration; a number stored as text; numbers with infinite values as "
+        "missing; the listed categories, with all others grouped."
     )
-    unit: str = key("Of written numbers, and of lengths of time.", absent="")
-    decimal: Decimal = key("The decimal mark of written numbers; without it a point.", absent=".", always=True)
-    thousands: Thousands = key("What stands between thousands; without it nothing.", absent="")
-    order: Annotated[Any, one_of(*ORDERS)] = key("Of written dates: year, month and day.", absent="")
-    since: Day = key("The day that days are counted from.", absent="")
-    other: str = key("The category of rare and unseen ones.", absent="")
+    unit: str = key("The unit of numbers stored as text, and of durations.", absent="")
+    decimal: Decimal = key("The decimal mark of numbers stored as text. Default: a point.", absent=".", always=True)
+    thousands: Thousands = key("The thousands separator. Default: none.", absent="")
+    order: Annotated[Any, one_of(*ORDERS)] = key(
+        "For dates stored as text, the order of year, month and day.", absent=""
+    )
+    since: Day = key("The date from which days are counted.", absent="")
+    other: str = key("The category for rare and unseen categories.", absent="")
     zone: Zone | None = option(
-        "Of dates: the time zone or offset whose clock they show; empty for moments without one. Where it is absent, "
-        "each table goes by its own clock."
+        "For dates, the time zone or offset of their local time; empty for times without a zone. If absent, each "
+        "table uses its own local time."
     )
 
     @staticmethod
@@ -186,9 +188,9 @@ class RecipeKeys:
     """How features are made of the columns of a table. A feature that is not derived is the column of its name."""
 
     BUILDS: ClassVar = ColumnRecipe
-    columns: tuple[str, ...] = key("The columns of the table, in their order.", least=1, unique=True)
-    derived: tuple[DerivedKeys, ...] = key("Features that are made of a column.")
-    aside: Mapping[str, str] = key("Columns that are not used, and why.")
+    columns: tuple[str, ...] = key("The columns of the table, in order.", least=1, unique=True)
+    derived: tuple[DerivedKeys, ...] = key("Features derived from a column.")
+    aside: Mapping[str, str] = key("Unused columns, and why.")
 
 
 @dataclass(kw_only=True)
@@ -196,7 +198,7 @@ class MarksKeys:
     """How the numbers of a column were written in the text files of training."""
 
     decimal: Decimal = key("The decimal mark.")
-    thousands: Thousands = key("What stands between thousands: another mark than that of decimals, or nothing.")
+    thousands: Thousands = key("The thousands separator, which differs from the decimal mark, or nothing.")
 
     @staticmethod
     def build(own: Json, place: str, known: Any) -> NumberForm:
@@ -232,15 +234,16 @@ class ConditionKeys:
     lower: float | None = key("The value is at least this.")
     upper: float | None = key("The value is below this.")
     levels: tuple[Label, ...] | None = key("The value is one of these categories.", least=1, unique=True)
-    missing: bool | None = key("Whether a missing value satisfies it; null where training had none.")
-    only_missing: Annotated[bool, flag(negated=True)] = key("False when no known value satisfies it.", name="known")
+    missing: bool | None = key("Whether missing values satisfy it; null if the training column had none.")
+    only_missing: Annotated[bool, flag(negated=True)] = key("False if only missing values satisfy it.", name="known")
     unseen: bool = key(
-        "Whether an unseen category, or a missing value where training had none, satisfies it: the larger side.",
+        "Whether values that did not occur in training satisfy it: unseen categories, and missing values if the "
+        "training column had none. They go to the larger side.",
         name="otherwise",
     )
-    lower_cut: Cut | None = key("The cut that is its lower end.")
-    upper_cut: Cut | None = key("The cut that is its upper end.")
-    share: Share = key("Share of the training weight that satisfies it.")
+    lower_cut: Cut | None = key("The cut at its lower end.")
+    upper_cut: Cut | None = key("The cut at its upper end.")
+    share: Share = key("The share of training rows, by weight, that satisfy it.")
 
     @staticmethod
     def build(own: Json, place: str, known: Any) -> Condition:
@@ -254,11 +257,11 @@ class SplitKeys:
     """A split of the tree that a rule came from."""
 
     BUILDS: ClassVar = Split
-    feature: str = key("The feature that it looks at.")
-    op: Literal["<", ">=", "in", "not in", "known", "missing"] = key("How it compares.")
-    value: SplitValue = key("The threshold as it was found, or the categories on one side.")
+    feature: str = key("The feature.")
+    op: Literal["<", ">=", "in", "not in", "known", "missing"] = key("The comparison.")
+    value: SplitValue = key("The threshold before rounding, or the categories on one side.")
     cut: Cut = key("The cut.")
-    missing: bool | None = key("Whether missing values go this way; null where there were none.")
+    missing: bool | None = key("Whether missing values go to this side; null if there were none.")
 
 
 @dataclass(kw_only=True)
@@ -267,7 +270,7 @@ class OutcomeKeys:
 
     BUILDS: ClassVar = Outcome
     n_events: Count = key("Rows with an event.")
-    median: float | None = key("Kaplan and Meier's median time to the event; null where it is not reached.", low=0)
+    median: float | None = key("The Kaplan-Meier median time to the event; null if it is not reached.", low=0)
 
 
 @dataclass(kw_only=True)
@@ -292,7 +295,7 @@ class EffectKeys:
 
 
 def _reason() -> Any:
-    told = "What people are told where it counts: one text, or one where it applies and one where it does not."
+    told = "Its text as a reason: one text, or one for rows to which it applies and one for the others."
     return key(told, absent=(), least=1, most=2)
 
 
@@ -301,14 +304,14 @@ class RuleKeys:
     """A rule: if all its conditions hold then one output, else another."""
 
     BUILDS: ClassVar = FittedRule
-    file_text: str = key("The rule for people; not read back.", name="text", reads=False)
-    conditions: tuple[ConditionKeys, ...] = key("What it asks, of each feature once.", least=1, most=MOST_CONDITIONS)
-    path: tuple[SplitKeys, ...] = key("The splits that it came from.")
-    frequency: Annotated[float, NAN_IS_NULL] = key("Proportion of the trees that have it.")
-    inside: Output = key("Output where it applies: the mean target (class proportions) of the training rows there.")
-    outside: Output = key("Output elsewhere.")
-    n_inside: Count | None = key("Training rows to which it applies.")
-    n_outside: Count | None = key("Other training rows.")
+    file_text: str = key("The rule as text for readers; ignored when the file is read.", name="text", reads=False)
+    conditions: tuple[ConditionKeys, ...] = key("The conditions, one for each feature.", least=1, most=MOST_CONDITIONS)
+    path: tuple[SplitKeys, ...] = key("The splits that it comes from.")
+    frequency: Annotated[float, NAN_IS_NULL] = key("The proportion of trees that contain it.")
+    inside: Output = key("The output where it applies: the mean target or class proportions of these training rows.")
+    outside: Output = key("The output where it does not apply.")
+    n_inside: Count | None = key("The number of training rows to which it applies.")
+    n_outside: Count | None = key("The number of other training rows.")
     weight: float | None = key("Its weight in the model.")
     stage: int = key(
         "1 for a rule about the target, 2 or more for a correction, whose outputs are mean residuals.",
@@ -317,17 +320,17 @@ class RuleKeys:
         low=1,
         high=2**31,
     )
-    given: bool = key("Whether somebody gave the rule, rather than the forest.", absent=False)
-    effect: EffectKeys | None = option("Its effect, where somebody fixed it; its outputs are this and 0.")
+    given: bool = key("Whether the rule was required instead of found by the forest.", absent=False)
+    effect: EffectKeys | None = option("Its effect, if fixed; the outputs are then this value and 0.")
     observed: tuple[Output, Output] | None = option(
-        "Of a correction of a score, and of a fixed effect: the mean target (class proportions) inside and outside.",
+        "For corrections of a score and for fixed effects, the mean target or class proportions inside and outside.",
         null=True,
     )
     survival: tuple[OutcomeKeys, OutcomeKeys] | None = option(
-        "Of survival: what became of the training rows inside and outside."
+        "For survival, the outcomes of the training rows inside and outside."
     )
     returned: tuple[Count, Count] | None = option(
-        "Of a tuned list: in how many folds of all repetitions it was selected too, and how many there were."
+        "For tuned lists, the number of folds (over all repetitions) that selected it again, and the number of folds."
     )
     reason: tuple[str, ...] = _reason()
 
@@ -343,30 +346,32 @@ class SlopeKeys:
     within two ends; it adds nothing where the value is missing."""
 
     BUILDS: ClassVar = FittedSlope
-    kind: Literal["slope"] = key("What tells it from a rule.")
-    file_text: str = key("The slope for people; not read back.", name="text", reads=False)
+    kind: Literal["slope"] = key("Distinguishes it from a rule.")
+    file_text: str = key("The slope as text for readers; ignored when the file is read.", name="text", reads=False)
     feature: str = key("The name of the feature.")
     index: Count = key("Its position among the features.")
-    lower: float = key("Values below count as this.")
-    upper: float = key("Values above count as this.")
-    mean: float = key("Where it adds nothing: the mean of the known training values.")
+    lower: float = key("Smaller values are replaced by this value.")
+    upper: float = key("Larger values are replaced by this value.")
+    mean: float = key("The value at which it adds nothing: the mean of the known training values.")
     slope: Output = key(
-        "What a unit of the feature adds to the score, of several classes to that of each: `weight` times `inside`, "
-        "rounded as people read it. Predictions are made by it.",
+        "What a unit of the feature adds to the score (with several classes, to the score of each): `weight` times "
+        "`inside`, rounded as printed. Predictions use this value.",
         reads=False,
     )
-    inside: Output = key("The least-squares slope of the target, of a correction that of the residual.")
+    inside: Output = key("The least-squares slope of the target or, for corrections, of the residuals.")
     weight: float | None = key("Its weight in the model.")
-    step: float = key("Of how many units is told what they add.", above=0)
-    decimals: int | None = key("To how many decimals that is rounded; null where it is not.", low=-400, high=400)
-    multiplies: bool = key("Whether it is told, and rounded, as a factor.", absent=False)
-    frequency: Annotated[float, NAN_IS_NULL] = key("Proportion of the trees whose line it is.")
-    n_inside: Count | None = key("Training rows where the value is known.")
-    n_outside: Count | None = key("Other training rows.")
-    stage: int = key("The stage that it comes from.", absent=1, always=True, low=1, high=2**31)
-    given: bool = key("Whether somebody gave the slope, rather than the forest.", absent=False)
-    effect: EffectKeys | None = option("What a unit adds, where somebody fixed it.")
-    returned: tuple[Count, Count] | None = option("In how many folds it was selected too, and how many there were.")
+    step: float = key("The number of units for which the printed effect is given.", above=0)
+    decimals: int | None = key("The number of decimals to which it is rounded; null if it is not.", low=-400, high=400)
+    multiplies: bool = key("Whether it is printed, and rounded, as a factor.", absent=False)
+    frequency: Annotated[float, NAN_IS_NULL] = key("The proportion of trees that select this line.")
+    n_inside: Count | None = key("The number of training rows with a known value.")
+    n_outside: Count | None = key("The number of other training rows.")
+    stage: int = key("Its stage.", absent=1, always=True, low=1, high=2**31)
+    given: bool = key("Whether the slope was required instead of found by the forest.", absent=False)
+    effect: EffectKeys | None = option("What a unit adds, if fixed.")
+    returned: tuple[Count, Count] | None = option(
+        "The number of folds that selected it again, and the number of folds."
+    )
     reason: tuple[str, ...] = _reason()
 
     @staticmethod
@@ -388,9 +393,9 @@ class TermKeys:
 
     feature: str = key("The name of the feature.")
     weight: float = key("Its weight in the model.")
-    lower: float = key("Values below count as this.")
-    upper: float = key("Values above count as this.")
-    missing: float = key("What stands in for a missing value.")
+    lower: float = key("Smaller values are replaced by this value.")
+    upper: float = key("Larger values are replaced by this value.")
+    missing: float = key("The value used for missing values.")
     index: Count = key("Its position among the features.")
 
     @staticmethod
