@@ -441,7 +441,7 @@ function prepareScores() {
 
 function prepare() {
   byId("error-name").textContent = data.errorName;
-  if (addends) byId("rule-meaning").textContent = "The numbers are what the rule adds to the prediction where it applies and where it does not, compared with what it adds on average: its weight times the mean target of the training rows inside and outside or, for a correction, times their mean residual from the earlier stages (with their prediction shrunk by a factor of 0.85).";
+  if (addends) byId("rule-meaning").textContent = "The numbers are what the rule adds to the prediction where it applies and where it does not, compared with what it adds on average: its weight times the mean target of the training rows inside and outside or, for a correction, times their mean residual with respect to the earlier stages (their prediction shrunk by a factor of 0.85).";
   if (scored) prepareScores();
   if (data.rules.some((rule) => rule.line)) {
     byId("effect-form").textContent = "The model is a sum of rules and slopes, so it has steps and lines.";
