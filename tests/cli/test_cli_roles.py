@@ -231,7 +231,7 @@ def test_an_exposure_has_no_other_role(run, tables: Path) -> None:
     assert code == 2 and "--exposure" in err
     with pytest.raises(ParameterError, match="exposure"):
         SirusClassifier().fit_files(tables / "old.csv", "site", exposure="holders")
-    with pytest.raises(ParameterError, match="leave sample_weight out"):
+    with pytest.raises(ParameterError, match="two roles, sample_weight and exposure"):
         SirusRegressor().fit_files(tables / "old.csv", "claims", exposure="holders", sample_weight="holders")
 
 

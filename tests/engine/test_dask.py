@@ -289,7 +289,7 @@ def test_a_bad_partition_is_named(cluster, client):
     whole = frame.assign(y=y)
     for column, value, message in (
         ("wide", np.inf, r"^partition 3: Column 'wide' contains infinity"),
-        ("y", np.nan, r"^partition 3: y contains NaN"),
+        ("y", np.nan, r"^partition 3: column 'y', the target, contains NaN or infinity: nan in row 50"),
     ):
         bad = whole.copy()
         bad.loc[350, column] = value

@@ -290,7 +290,7 @@ def test_jobs_and_the_order_of_columns_in_y_change_nothing(data, tuned):
 
 
 def test_rows_in_parts_are_refused_with_advice(tmp_path):
-    with pytest.raises(ValueError, match="sample of the rows"):
+    with pytest.raises(ValueError, match="Give fit the files"):
         SirusSurvival().fit_files(tmp_path / "x.parquet", "time")
 
 
@@ -326,12 +326,3 @@ def test_explanations_multiply_to_the_hazard(data, model):
     assert np.allclose(explanation.prediction, model.predict(X[:3]), rtol=1e-12)
     assert "×" in str(explanation) and "hazard" in str(explanation)
     assert np.allclose(explanation.running[:, -1], model.predict(X[:3]))
-
-
-@pytest.mark.parametrize("name", ["dask", "spark"])
-def test_engines_say_why_they_have_no_survival(name):
-    module = pytest.importorskip(f"pysirus.{name}")
-    with pytest.raises(AttributeError, match="sample of the rows"):
-        _ = module.SirusSurvivalCV
-    with pytest.raises(AttributeError, match="no attribute 'Sirus'"):
-        _ = module.Sirus

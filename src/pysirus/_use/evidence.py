@@ -28,7 +28,7 @@ from pysirus._text.format import (
     make_frame,
     text_table,
 )
-from pysirus._text.message import Parameter
+from pysirus._text.message import InPython, Parameter
 
 COVERAGE = 0.9  # of the intervals over resamples
 LEAST = 10  # resamples with a term that make an interval of it
@@ -208,7 +208,8 @@ def told_of(evidence: Any, model: Model, width: int) -> Told:
         same = [own["rule"] for own in data["terms"]] == [term.text for term in model.rules]
     except (KeyError, TypeError, AttributeError) as error:
         raise ParameterError(
-            f"{Parameter('evidence')} must be what `model.evidence` returns, or what `pysirus evidence --json` prints."
+            f"{Parameter('evidence')} must be evidence about this model{InPython(', as model.evidence returns it')}, "
+            "or the same as JSON."
         ) from error
     if not same:
         raise ParameterError(
