@@ -89,7 +89,28 @@ def coverage() -> str:
     return f"{table('of | lines | branches', rows)}\n\n{said} Commit {found['commit']}."
 
 
-FIGURES = {"fuzz": fuzz, "planted": planted, "faults": faults, "cross": cross, "coverage": coverage}
+def equal() -> str:
+    """Models of many tables, by two versions."""
+    found = read("equal")
+    rows: list[str] = []
+    names: set[str] = set()
+    for one in found["comparisons"]:
+        counts = " | ".join(f"{one[name]:,}" for name in ("tables", "equal", "refused", "new"))
+        rows.append(f"{one['before']} | {one['after']} | {counts} | {len(one['differ'])}")
+        names |= {*one["differ"]}
+    body = table("before | after | tables | equal | refused by both | new loss | different", rows)
+    causes = "\n".join(f"- {name}: {found['causes'].get(name, 'no cause is known')}." for name in sorted(names))
+    return f"{body}\n\nDifferent:\n\n{causes}"
+
+
+FIGURES = {
+    "equal": equal,
+    "fuzz": fuzz,
+    "planted": planted,
+    "faults": faults,
+    "cross": cross,
+    "coverage": coverage,
+}
 
 
 def filled(text: str) -> str:

@@ -82,21 +82,25 @@ def test_the_page_has_the_figures_of_the_last_runs():
     assert {name for _, name, _ in page.PART.findall(text)} == set(page.FIGURES)
 
 
+REFUSED, NEW = {"table": "c/d", "family": "cox"}, {"table": "e/f", "family": "tweedie"}
+
+
 def test_models_of_two_versions_are_compared_part_by_part(tmp_path, capsys):
     line = {"table": "a/b", "family": "cox", "rules": "1", "numbers": "2", "predictions": "3", "file": "4"}
     files = []
     for name, lines in {
-        "before": [line, {"table": "c/d", "family": "cox", "refused": "ValueError: no"}],
-        "same": [{**line, "file": "5"}, {"table": "c/d", "family": "cox", "refused": "ValueError: never"}],
+        "before": [line, {**REFUSED, "refused": "ValueError: no"}, {**NEW, "refused": "loss: got 'tweedie'"}],
+        "same": [{**line, "file": "5"}, {**REFUSED, "refused": "ValueError: never"}, {**line, **NEW}],
         "other": [{**line, "predictions": "6"}],
     }.items():
         files.append(tmp_path / name)
         files[-1].write_text("".join(f"{json.dumps(one)}\n" for one in lines), encoding="utf-8")
     before, same, other = files
     assert equal.compare(before, same) == 0
-    assert "2 tables: 1 equal, 0 equal files, 1 refused by both" in capsys.readouterr().out
+    assert "3 tables: 1 equal, 1 refused by both, 1 by the earlier version alone" in capsys.readouterr().out
     assert equal.compare(before, other) == 1
-    assert "a/b (cox): predictions" in capsys.readouterr().out
+    assert "a/b: predictions (no cause is known)" in capsys.readouterr().out
+    assert equal.compare(same, before) == 1  # what the later version refuses is not new
 
 
 def test_draws_of_tables_hold_every_family_and_do_not_change():
