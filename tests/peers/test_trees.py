@@ -7,8 +7,8 @@ from sklearn.tree import DecisionTreeRegressor
 
 from pysirus._data.table import read_table
 from pysirus._families.responses import NumberResponse
+from pysirus._forest.forest import SplitSide
 from pysirus._peers.trees import code_table, distinct_nodes, membership, node_key, nodes_of
-from pysirus._terms.rule import SplitSide
 
 
 def coded_of(frame, y, n_bins=None):

@@ -53,7 +53,7 @@ def test_a_false_alarm_of_the_prime_is_settled_exactly(monkeypatch):
 def test_fractions_are_known_by_their_remainder(value):
     top, bottom = value
     remainder = top * pow(bottom, -1, allowed.PRIME) % allowed.PRIME
-    assert allowed._fraction_of(remainder) == allowed.Fraction(top, bottom)
+    assert allowed.Fraction(*allowed._fraction_of(remainder)) == allowed.Fraction(top, bottom)
 
 
 def credit_like(n_rows=400, seed=0):

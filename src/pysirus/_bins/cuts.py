@@ -18,7 +18,7 @@ held-out rows too, have the same values, and their sums are exact.
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 from itertools import accumulate, chain
 from math import ldexp
@@ -319,7 +319,7 @@ class Binned:
 
     def without_rows(self) -> Binned:
         """The same bins of no row."""
-        return replace(self, bins=np.empty((len(self.bins), 0), dtype=np.uint8))
+        return changed(self, bins=np.empty((len(self.bins), 0), dtype=np.uint8))
 
 
 def bin_column(column: Column, rows: IntegerRows, out: NDArray[np.uint8], *, n_bins: int, discrete_limit: int) -> Cuts:

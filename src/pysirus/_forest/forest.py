@@ -10,7 +10,8 @@ import hashlib
 import math
 import pickle
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator
+from bisect import bisect_right
+from collections.abc import Collection, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from decimal import Decimal, localcontext
@@ -18,7 +19,7 @@ from functools import cached_property, lru_cache, reduce
 from itertools import combinations
 from numbers import Integral
 from operator import and_
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -170,6 +171,47 @@ class Paths:
     def line_frequencies(self) -> NDArray[np.float64]:
         """Proportion of trees that the straight line of each column won; nothing where lines were not asked for."""
         return np.asarray(self.lines / max(1, self.n_trees))
+
+
+class SplitSide(NamedTuple):
+    """A code of a path, taken apart: feature number, cut number (None: missing apart), side, where missing go."""
+
+    feature: int
+    cut: int | None
+    less: bool
+    missing_left: bool
+
+    @property
+    def missing_inside(self) -> bool:
+        """Whether missing values go to this side."""
+        return self.missing_left == self.less
+
+
+def decode(code: int, binned: Binned) -> SplitSide:
+    """Take a code ``2 * split + side`` apart."""
+    split, side = divmod(int(code), 2)
+    feature = bisect_right(binned.split_offset, split) - 1
+    cuts, local = binned.cuts[feature], split - binned.split_offset[feature]
+    n_cuts = cuts.n_cuts
+    if cuts.has_missing and local == 2 * n_cuts:
+        return SplitSide(feature, None, side == 0, False)
+    return SplitSide(feature, local % n_cuts, side == 0, local >= n_cuts)
+
+
+def merge_sides(sides: Iterable[SplitSide]) -> tuple[int | None, int | None, bool, bool]:
+    """What splits on one feature leave: its lower and upper cut, and whether it must, or may, be missing."""
+    lower: int | None = None
+    upper: int | None = None
+    only_missing, missing_inside = False, True
+    for _, cut, less, missing_left in sides:
+        missing_inside = missing_inside and missing_left == less
+        if cut is None:
+            only_missing = only_missing or not less
+        elif less:
+            upper = cut if upper is None else min(upper, cut)
+        else:
+            lower = cut if lower is None else max(lower, cut)
+    return lower, upper, only_missing, missing_inside
 
 
 @lru_cache(maxsize=64)

@@ -36,6 +36,7 @@ from pysirus._model.row_sums import (
     sum_term,
     values_of,
 )
+from pysirus._runtime import changed
 from pysirus._terms.term import Term
 from pysirus._weights.moments import rule_tables
 
@@ -164,7 +165,7 @@ def with_reference(model: Model, training: Training, chosen: Chosen | None = Non
         if chosen.periods is not None:
             found = replace(found, forward=kept.judged.forward(chosen.periods, chosen.family))
         facts = replace(facts, out_of_fold=found.to_facts())
-    return replace(model, facts=facts)
+    return changed(model, facts=facts)
 
 
 def in_order(folds: Sequence[FoldPrediction], n_rows: int) -> Floats:

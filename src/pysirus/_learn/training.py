@@ -312,10 +312,10 @@ def threshold_places(model: Model) -> list[Threshold]:
 def with_brackets(model: Model, brackets: Sequence[Bracket]) -> Model:
     """The model with the shortest thresholds in the brackets of its places."""
     short = _short_thresholds(model, brackets)
-    model = replace(model, selected=_with_thresholds(model.selected, short))
+    model = changed(model, selected=_with_thresholds(model.selected, short))
     if model.tuning is None:
         return model
-    return replace(model, tuning=replace(model.tuning, rules=_with_thresholds(model.tuning.rules, short)))
+    return changed(model, tuning=replace(model.tuning, rules=_with_thresholds(model.tuning.rules, short)))
 
 
 def _cuts_of(rules: Iterable[FittedTerm]) -> tuple[dict[CutPlace, float], dict[CutPlace, float]]:

@@ -23,6 +23,7 @@ from pysirus._model.held_out import HeldOut, held_out_from
 from pysirus._model.reference import Reference
 from pysirus._model.sums import Addend, Evaluator
 from pysirus._model.tuning import Tuning
+from pysirus._runtime import changed
 from pysirus._runtime.console import warn_user
 from pysirus._terms.allowed import Constraints
 from pysirus._terms.fitted import FittedTerm
@@ -218,7 +219,7 @@ class Model:
 
     def speaking_of(self: Self, label: Any) -> Self:
         """The model whose texts and metrics speak of a class; of the one that it has where none is said."""
-        return replace(self, family=self.family.speaking_of(label))
+        return changed(self, family=self.family.speaking_of(label))
 
     @property
     def labels(self) -> NDArray[Any]:

@@ -18,6 +18,7 @@ from pysirus._data.frame import merge_errors, rows_that_count
 from pysirus._data.table import Feature, Table, read_table
 from pysirus._families.read import name_of, read_numbers, read_weights, target_name
 from pysirus._families.responses import NumberResponse
+from pysirus._forest.forest import SplitSide
 from pysirus._model.facts import ColumnRoles
 from pysirus._model.model import Model
 from pysirus._parameters.check import check_choice, check_real, to_seed
@@ -25,7 +26,6 @@ from pysirus._parameters.table import PARAMETERS, between, check_parameters, par
 from pysirus._peers.trees import Candidates, CodedTable, Node, code_table
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.listing import RuleSet
-from pysirus._terms.rule import SplitSide
 from pysirus.estimators.base import RuleRegressor
 
 

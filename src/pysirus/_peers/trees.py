@@ -21,8 +21,9 @@ from pysirus._bins.cuts import Cuts, bin_table, level_cuts, level_sums, order_le
 from pysirus._data.column import Column
 from pysirus._data.table import Table
 from pysirus._families.responses import IntegerRows, Response
+from pysirus._forest.forest import SplitSide
 from pysirus._terms.fitted import FittedTerm
-from pysirus._terms.rule import SplitSide, rule_of_sides
+from pysirus._terms.rule import rule_of_sides
 
 Node = tuple[SplitSide, ...]
 Interval = tuple[int, int, int, bool, bool]  # feature, last cut below, first cut above, missing inside, known inside

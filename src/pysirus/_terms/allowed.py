@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from functools import cached_property
 from itertools import combinations
-from math import gcd
+from math import gcd, lcm
 from typing import Any
 
 import numpy as np
@@ -21,9 +21,9 @@ from numpy.typing import NDArray
 
 from pysirus import _core
 from pysirus._bins.cuts import Binned, Cuts
-from pysirus._forest.forest import ANY, InteractionConstraint
+from pysirus._forest.forest import ANY, InteractionConstraint, SplitSide, decode, merge_sides
 from pysirus._terms.fitted import FittedTerm
-from pysirus._terms.rule import Condition, SplitSide, decode
+from pysirus._terms.rule import Condition
 from pysirus._terms.term import BOTH_WAYS
 from pysirus._text.format import apart, in_quotes
 
@@ -180,27 +180,15 @@ LARGEST = 2**30  # numerators and denominators of this size are known by their r
 
 def _factor(feature: int, sides: Sequence[SplitSide], has_missing: bool) -> dict[Monomial, int]:
     """The indicator of one feature's condition in the basis 1, u(j,c), m_j."""
-    lower = max((s.cut for s in sides if s.cut is not None and not s.less), default=None)
-    upper = min((s.cut for s in sides if s.cut is not None and s.less), default=None)
-    only_missing = any(s.cut is None and not s.less for s in sides)
-    missing = has_missing and all(s.missing_inside for s in sides)
+    lower, upper, only_missing, missing_inside = merge_sides(sides)
     terms: dict[Monomial, int] = {}
-
-    def add(monomial: Monomial, coefficient: int) -> None:
-        terms[monomial] = terms.get(monomial, 0) + coefficient
-
     if not only_missing and (lower is None or upper is None or lower < upper):
-        if upper is not None:
-            add(((feature, upper),), 1)
-        else:
-            add(ONE, 1)
-            if has_missing:
-                add(((feature, MISSING),), -1)
+        terms[ONE if upper is None else ((feature, upper),)] = 1
         if lower is not None:
-            add(((feature, lower),), -1)
-    if missing:
-        add(((feature, MISSING),), 1)
-    return {monomial: coefficient for monomial, coefficient in terms.items() if coefficient}
+            terms[((feature, lower),)] = -1
+    if has_missing and missing_inside != (ONE in terms):  # the constant has missing values too
+        terms[((feature, MISSING),)] = 1 if missing_inside else -1
+    return terms
 
 
 def rule_vector(codes: Iterable[int], binned: Binned) -> Vector:
@@ -274,14 +262,18 @@ class Span:
 
     rows: dict[Monomial, Vector] = field(default_factory=lambda: {ONE: {ONE: 1}})
 
-    def reduce(self, vector: Vector) -> Vector:
-        """Eliminate the highest monomial while it is the pivot of a row; empty when the span contains the vector."""
-        rest = dict(vector)
+    def add(self, vector: Vector) -> bool:
+        """Add a vector; False when the span contained it already.
+
+        The highest monomial is eliminated while it is the pivot of a row. What is left is a new row.
+        """
+        rest = vector
         while rest:
             pivot = max(rest, key=_rank)
             row = self.rows.get(pivot)
             if row is None:
-                break
+                self.rows[pivot] = rest
+                return True
             common = gcd(rest[pivot], row[pivot])
             ours, theirs = row[pivot] // common, rest[pivot] // common
             rest = {monomial: ours * coefficient for monomial, coefficient in rest.items()}
@@ -290,15 +282,7 @@ class Span:
                     rest[monomial] = value
                 else:
                     rest.pop(monomial, None)
-        return rest
-
-    def add(self, vector: Vector) -> bool:
-        """Add a vector; False when the span contained it already."""
-        rest = self.reduce(vector)
-        if not rest:
-            return False
-        self.rows[max(rest, key=_rank)] = rest
-        return True
+        return False
 
 
 # ----------------------------------------------------------------------------------------------- on the training rows
@@ -316,24 +300,27 @@ def independent_columns(gram: NDArray[np.int64]) -> NDArray[np.bool_]:
 
 def _is_combination(gram: NDArray[np.int64], column: int, remainders: list[int]) -> bool:
     """Whether the coefficients with these remainders make up a column: then the difference has length zero."""
-    difference = {column: Fraction(-1)}
+    fractions = {column: (-1, 1)}
     for j, remainder in enumerate(remainders):
         if remainder:
             found = _fraction_of(remainder)
             if found is None:
                 return False
-            difference[j] = found
-    return sum(a * b * int(gram[i, j]) for i, a in difference.items() for j, b in difference.items()) == 0
+            fractions[j] = found
+    common = lcm(*(denominator for _, denominator in fractions.values()))
+    difference = [numerator * (common // denominator) for numerator, denominator in fractions.values()]
+    own: list[list[int]] = gram[np.ix_([*fractions], [*fractions])].tolist()
+    return sum(a * b * product for a, row in zip(difference, own) for b, product in zip(difference, row)) == 0
 
 
-def _fraction_of(remainder: int) -> Fraction | None:
-    """The fraction of small numerator and denominator with a remainder modulo the prime (Wang's algorithm)."""
+def _fraction_of(remainder: int) -> tuple[int, int] | None:
+    """Numerator and denominator, both small, with a remainder modulo the prime (Wang's algorithm)."""
     before, after, sign_before, sign_after = PRIME, remainder, 0, 1
     while after > LARGEST:
         quotient = before // after
         before, after = after, before - quotient * after
         sign_before, sign_after = sign_after, sign_before - quotient * sign_after
-    return Fraction(after, sign_after) if 0 < abs(sign_after) <= LARGEST else None
+    return (after, sign_after) if 0 < abs(sign_after) <= LARGEST else None
 
 
 def _eliminate(gram: NDArray[Any]) -> NDArray[np.bool_]:

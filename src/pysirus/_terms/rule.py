@@ -6,11 +6,10 @@ splits that leads to a node; its rule merges the splits on one feature: ``{x < 5
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from pysirus._bins.cuts import Binned, CutIdentity, Cuts
 from pysirus._data.column import UNSEEN, Column
 from pysirus._data.table import Table
-from pysirus._forest.forest import Paths
+from pysirus._forest.forest import Paths, SplitSide, decode, merge_sides
 from pysirus._runtime import changed
 from pysirus._terms.fitted import Effect, FittedTerm
 from pysirus._terms.term import BOTH_WAYS, BinValues, Builder, Numbers, Term
@@ -359,30 +358,6 @@ class FittedRule(FittedTerm, Rule):
         return self.line(join_conditions(self.conditions, [set_text(c, rounded=True) for c in self.conditions]))
 
 
-class SplitSide(NamedTuple):
-    """A code of a path, taken apart: feature number, cut number (None: missing apart), side, where missing go."""
-
-    feature: int
-    cut: int | None
-    less: bool
-    missing_left: bool
-
-    @property
-    def missing_inside(self) -> bool:
-        """Whether missing values go to this side."""
-        return self.missing_left == self.less
-
-
-def decode(code: int, binned: Binned) -> SplitSide:
-    """Take a code ``2 * split + side`` apart."""
-    split, side = divmod(int(code), 2)
-    feature = bisect_right(binned.split_offset, split) - 1
-    local, n_cuts = split - binned.split_offset[feature], binned.cuts[feature].n_cuts
-    if local == 2 * n_cuts and binned.cuts[feature].has_missing:
-        return SplitSide(feature, None, side == 0, False)
-    return SplitSide(feature, local % n_cuts, side == 0, local >= n_cuts)
-
-
 def _split_of(side: SplitSide, cuts: Cuts) -> Split:
     missing = side.missing_inside if cuts.has_missing else None
     if side.cut is None:
@@ -395,12 +370,10 @@ def _split_of(side: SplitSide, cuts: Cuts) -> Split:
     return Split(cuts.column.name, op, value, cuts.identities[side.cut], missing)
 
 
-def merge_sides(sides: Sequence[SplitSide], cuts: Cuts, index: int) -> Condition:
+def _condition_of(sides: Sequence[SplitSide], cuts: Cuts, index: int) -> Condition:
     """The condition that several splits on one feature amount to."""
-    lower = max((s.cut for s in sides if s.cut is not None and not s.less), default=None)
-    upper = min((s.cut for s in sides if s.cut is not None and s.less), default=None)
-    missing = all(s.missing_inside for s in sides) if cuts.has_missing else None
-    only_missing = any(s.cut is None and not s.less for s in sides)
+    lower, upper, only_missing, missing_inside = merge_sides(sides)
+    missing = missing_inside if cuts.has_missing else None
     if lower is not None and upper is not None and lower >= upper:
         only_missing = True  # `x < 5 or missing`, then `x >= 5 or missing`
     if only_missing:
@@ -435,7 +408,7 @@ def merge_sides(sides: Sequence[SplitSide], cuts: Cuts, index: int) -> Condition
 def rule_of_sides(sides: Sequence[SplitSide], cuts: Sequence[Cuts], frequency: float) -> FittedTerm:
     """The rule that the splits of a path say."""
     columns = dict.fromkeys(side.feature for side in sides)
-    conditions = tuple(merge_sides([side for side in sides if side.feature == f], cuts[f], f) for f in columns)
+    conditions = tuple(_condition_of([side for side in sides if side.feature == f], cuts[f], f) for f in columns)
     return FittedRule(conditions, tuple(_split_of(side, cuts[side.feature]) for side in sides), frequency=frequency)
 
 

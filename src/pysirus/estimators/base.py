@@ -19,6 +19,7 @@ from pysirus._model.facts import ColumnRoles
 from pysirus._model.file import ModelFileError, damaged, model_from_json, model_to_json, read_document, write_document
 from pysirus._model.kinds import Damage, ensure
 from pysirus._model.model import Model
+from pysirus._runtime import changed
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import Rule
 from pysirus._terms.term import Term
@@ -146,11 +147,11 @@ class RuleEstimator(Actions, TransformerMixin, BaseEstimator):  # type: ignore[m
 
     def _remember(self, roles: ColumnRoles) -> None:
         """Keep with the model what the columns of its table were for, where that is more than its target."""
-        self.model_ = replace(self.model_, roles=roles if roles.says_more else None)
+        self.model_ = changed(self.model_, roles=roles if roles.says_more else None)
 
     def _keep_marks(self, marks: Marks) -> None:
         """Keep how numbers were written in the files that the model was learned from."""
-        self.model_ = replace(self.model_, marks=marks)
+        self.model_ = changed(self.model_, marks=marks)
 
     @property
     def _idle_parameters(self) -> tuple[str, ...]:
@@ -177,9 +178,9 @@ class RuleEstimator(Actions, TransformerMixin, BaseEstimator):  # type: ignore[m
         parameters = {name: value for name, value in given.items() if _is_json(value) and name not in idle}
         return {"name": type(self).__name__, "parameters": parameters}
 
-    def _keep_recipe(self, changed: RuleModel, n_rules: int | None = None) -> RuleModel:
+    def _keep_recipe(self, model: RuleModel, n_rules: int | None = None) -> RuleModel:
         size = {} if n_rules is None else {"n_rules": n_rules}
-        return replace(changed, facts=replace(changed.facts, learned_by={**self._record(), **size}))
+        return replace(model, facts=replace(model.facts, learned_by={**self._record(), **size}))
 
     def _as_model(self) -> RuleModel:
         check_is_fitted(self)

@@ -34,6 +34,7 @@ from pysirus._learn.training import Extremes, Residual, Rounding, Training
 from pysirus._learn.weighing.base import SHRINKAGE, HeldOutSums, PooledError, Weighing, share_of
 from pysirus._model.model import Model
 from pysirus._model.sums import MAX_MOMENTS
+from pysirus._runtime import changed
 from pysirus._runtime.sums import ExactSums, cross_products, scores_of
 from pysirus._terms.fitted import FittedTerm, bounds_of, outputs_of, units_of
 from pysirus._weights.likelihood import (
@@ -192,7 +193,7 @@ class ByLikelihood(Weighing):
             np.concatenate([self.as_scores(weighted.intercepts[row]), weighted.weights[row]]),
             np.array(weighted.constant),
         )
-        return replace(model, likelihood=near)
+        return changed(model, likelihood=near)
 
     def evaluate(self, weighted: WeightedPrefixes, holds: NDArray[np.bool_], response: Response) -> Any:
         """Deviances of every size, and that of the constant."""
