@@ -92,7 +92,7 @@ class Walk:
         """Step 4."""
         page = self.page
         if story.n_rules is not None:
-            page.locator(f'#front circle[aria-label^="{story.n_rules} rules"]').first.press("Enter")
+            page.locator(f'#front circle[aria-label^="{story.n_rules} "]').first.press("Enter")
             page.wait_for_selector("#undo")
             self.ready()
         if story.remove is not None:

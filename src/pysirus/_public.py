@@ -11,6 +11,7 @@ from pysirus._terms.rule import Condition, Rule, Split
 from pysirus._terms.stability import Stability, stability, stability_measures
 from pysirus._terms.term import LinearTerm
 from pysirus._use.evidence import Evidence
+from pysirus._use.verify import sign
 from pysirus.estimators.alternatives import Alternatives, alternatives
 from pysirus.estimators.base import load
 from pysirus.estimators.classifier import SirusClassifier, SirusClassifierCV
@@ -43,6 +44,7 @@ __all__ = [
     "datasets",
     "load",
     "plot",
+    "sign",
     "stability",
     "stability_measures",
 ]

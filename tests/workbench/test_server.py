@@ -1,7 +1,15 @@
 """What the server answers, and what it refuses: other hosts, other pages, large files, unknown steps."""
 
 import json
+import re
+import signal
+import subprocess
 import sys
+import threading
+import time
+from contextlib import suppress
+from pathlib import Path
+from urllib.request import Request, urlopen
 
 import pytest
 
@@ -14,6 +22,7 @@ from pysirus.workbench.server import Page, free_port
 
 OWN = {"X-Workbench": "1"}
 TOKEN = "token"
+DOCS = Path(__file__).parents[2] / "docs" / "workbench.md"
 
 
 @pytest.fixture
@@ -47,6 +56,40 @@ def ask(client, action, **given):
 def test_requests_of_others_are_refused_with_a_message(client, headers, status):
     found = client.post(f"/{TOKEN}/api/state", content="{}", headers={**OWN, **headers})
     assert found.status_code == status and found.json()["error"].endswith(".")
+
+
+REQUESTS = {
+    "to another host": ("GET", "", {"Host": "evil.example"}, b"", 421),
+    "from another page": ("POST", "api/state", {**OWN, "Origin": "https://evil.example"}, b"{}", 403),
+    "from another site": ("POST", "api/state", {**OWN, "Sec-Fetch-Site": "cross-site"}, b"{}", 403),
+    "without the header that the page sends": ("POST", "api/state", {}, b"{}", 403),
+    "without the token, or with another one": ("GET", "../", {}, b"", 404),
+    "for a path that leads out of the page": ("GET", "..%2f..%2fserver.py", {}, b"", 404),
+    "for a file that is not offered": ("GET", "files/passwords", {}, b"", 400),
+    "for files before there is a list": ("GET", "files/model", {}, b"", 400),
+    "with a file of more than 200 MB": ("POST", "upload", {**OWN, "Content-Length": str(300 << 20)}, b"", 413),
+    "with more than 1 MB for a step": ("POST", "api/aim", OWN, b"x" * (2 << 20), 413),
+    "for a step that does not exist": ("POST", "api/nothing", OWN, b"{}", 404),
+    "for a step, without named values": ("POST", "api/aim", OWN, b"[1", 400),
+    "by another method": ("DELETE", "api/aim", OWN, b"", 405),
+}
+
+
+@pytest.mark.parametrize("what", REQUESTS)
+def test_refusals_have_a_message_that_the_docs_list(client, what):
+    method, path, headers, content, status = REQUESTS[what]
+    found = client.request(method, f"/{TOKEN}/{path}", content=content, headers=headers)
+    assert found.status_code == status and found.headers["content-security-policy"].startswith("default-src 'none'")
+    message = found.json()["error"].replace("127.0.0.1:80", "127.0.0.1:PORT")
+    page = DOCS.read_text(encoding="utf-8")
+    assert f"| {what} | {message} |" in page
+
+
+def test_list_of_refusals_in_the_docs_is_whole():
+    rows = [
+        line for line in DOCS.read_text(encoding="utf-8").splitlines() if re.match(r"\| (to|from|with|for|by)", line)
+    ]
+    assert [row.split(" | ")[0][2:] for row in rows] == list(REQUESTS)
 
 
 @pytest.mark.parametrize("path", ["/", "/api/state", "/other/", f"/{TOKEN}x/", "/token/../x", f"/{TOKEN}/job.py"])
@@ -116,3 +159,26 @@ def test_missing_library_is_an_error_that_names_the_extra(session, monkeypatch):
     monkeypatch.setitem(sys.modules, "starlette.applications", None)
     with pytest.raises(ImportError, match=r"pip install pysirus\[workbench\]"):
         Page(session, 80)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT for one process")
+def test_ctrl_c_ends_it_within_a_second_even_while_it_tunes(people):
+    command = [sys.executable, "-m", "pysirus", "workbench", "--no-browser", str(people)]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        url = server.stdout.readline().strip()  # flushed, or it would wait here
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/[\w-]{32}/", url)
+
+        def ask(action, given):
+            sent = Request(f"{url}api/{action}", json.dumps(given).encode(), OWN)
+            with suppress(OSError), urlopen(sent, timeout=60) as answer:
+                return json.loads(answer.read())
+
+        ask("aim", {"kind": "number", "target": "size"})
+        threading.Thread(target=ask, args=("tune", {}), daemon=True).start()
+        while ask("progress", {})["state"] != "running":
+            time.sleep(0.05)
+        server.send_signal(signal.SIGINT)
+        began = time.monotonic()
+        assert server.wait(timeout=20) == 130
+        took = time.monotonic() - began
+    assert took < 1

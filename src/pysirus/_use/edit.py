@@ -16,6 +16,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime, timezone
 from typing import Any, TypeVar
 
 import numpy as np
@@ -52,6 +53,11 @@ class Note:
                 raise ParameterError(f"{name} must be text or None, got {value!r}.")
             if value is not None and not is_unicode(value):
                 raise ParameterError(f"{name} must be valid Unicode, got {value!r}.")
+
+
+def now() -> str:
+    """The time of an edit, as a trail says it."""
+    return datetime.now(timezone.utc).isoformat(timespec="seconds")
 
 
 def with_trail(

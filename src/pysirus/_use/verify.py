@@ -12,15 +12,18 @@ from __future__ import annotations
 
 import base64
 import json
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus._model.file import read_document, write_document
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._text.format import one_line
@@ -289,7 +292,45 @@ def signed_bytes(document: Mapping[str, Any], own: Mapping[str, Any] | None) -> 
     return json.dumps(whole, sort_keys=True, separators=(",", ":"), allow_nan=False).encode()
 
 
-def sign(document: Mapping[str, Any], key_file: Path, *, by: str, date: str, note: str | None = None) -> dict[str, Any]:
+def sign(
+    path: str | os.PathLike[str],
+    key: str | os.PathLike[str],
+    *,
+    by: str,
+    note: str | None = None,
+    date: str | None = None,
+    output: str | os.PathLike[str] | None = None,
+) -> None:
+    """Sign a model file: ``pysirus verify`` then says who signed it, and whether it was changed since.
+
+    Parameters
+    ----------
+    path : str or path
+        The model file.
+    key : str or path
+        A private key of Ed25519 in PEM form, without a password.
+    by : str
+        Who signs.
+    note : str, optional
+        What the signature stands for.
+    date : str, optional
+        When; now by default.
+    output : str or path, optional
+        Where to write; by default the same file.
+
+    Examples
+    --------
+    >>> import pysirus
+    >>> pysirus.sign("credit.json", "key.pem", by="A. Smith", note="validated")  # doctest: +SKIP
+    """
+    date = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ") if date is None else date
+    document = with_signature(read_document(path), Path(key), by=by, date=date, note=note)
+    write_document(path if output is None else output, document)
+
+
+def with_signature(
+    document: Mapping[str, Any], key_file: Path, *, by: str, date: str, note: str | None = None
+) -> dict[str, Any]:
     """The document with one more signature."""
     serialization, ed25519 = _library()
     if not by.strip():

@@ -191,6 +191,9 @@ def edit(
     by: Annotated[
         str | None, typer.Option("--by", metavar="NAME", help="The editor's name, for the log of edits.")
     ] = None,
+    date: Annotated[
+        str | None, typer.Option("--date", metavar="TEXT", help="The time, for the log of edits. Default: now.")
+    ] = None,
 ) -> None:
     """Remove rules from a model or add rules, and refit the weights. The model file keeps a log of edits.
 
@@ -218,7 +221,7 @@ def edit(
     check_output(output, "--output", [model, *([] if table is None else paths_of(table))], MODEL)
     loaded = load_model(model)
     found: Any = model_of(loaded)
-    signed = _note(note, by)
+    signed = _note(note, by, date)
     X, y, sample_weight = (None, None, None) if table is None else training_rows(table, found, weights)
     if rules is not None:
         found = edits.with_rules(found, rules)
@@ -228,7 +231,7 @@ def edit(
         found = edits.adding(found, add, X, y, sample_weight, signed)
     if reason:
         found = found.with_reasons(dict(_reason(text, len(found.rules)) for text in reason))
-    found = loaded._keep_recipe(found)
+    found = loaded._keep_recipe(found, rules)
 
     def show() -> None:
         print_model(found)
@@ -237,13 +240,11 @@ def edit(
     deliver([(lambda: found.save(output), f"Model written to {output}")], show)
 
 
-def _note(note: str | None, by: str | None) -> Any:
+def _note(note: str | None, by: str | None, date: str | None) -> Any:
     """The note, with the time of day: a trail says when."""
-    from datetime import datetime, timezone
+    from pysirus._use.edit import Note, now
 
-    from pysirus._use.edit import Note
-
-    return Note(note, by, datetime.now(timezone.utc).isoformat(timespec="seconds"))
+    return Note(note, by, now() if date is None else date)
 
 
 def _which(text: str, n_rules: int, option: str = "--without") -> int | str:

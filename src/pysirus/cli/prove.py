@@ -178,14 +178,12 @@ def sign(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", metavar="FILE", help="The file to write. Default: the same file.")
     ] = None,
+    date: Annotated[str | None, typer.Option("--date", metavar="TEXT", help="When. Default: now.")] = None,
 ) -> None:
     """Sign a model file. `pysirus verify` then shows who signed it and whether it has changed since.
 
     Example: [bold]pysirus sign credit.json --by "A. Smith" --key key.pem --note "validated"[/bold]
     """
-    from datetime import datetime, timezone
-
-    from pysirus._model.file import read_document, write_document
     from pysirus._use.verify import sign as add_signature
     from pysirus.cli._streams import tell_aside
     from pysirus.cli.fit import MODEL
@@ -194,9 +192,7 @@ def sign(
         raise typer.BadParameter(f"there is no key file '{key}'.", param_hint="--key")
     if output is not None:
         check_output(output, "--output", [key], MODEL)
-    document = read_document(model)
-    date = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-    write_document(output or model, add_signature(document, key, by=by, date=date, note=note))
+    add_signature(model, key, by=by, note=note, date=date, output=output)
     tell_aside(f"Signed: {output or model}")
 
 

@@ -195,6 +195,7 @@ class Actions(Lifecycle):
         *,
         note: str | None = None,
         by: str | None = None,
+        date: str | None = None,
     ) -> RuleModel:
         """Remove rules and refit the weights of the others.
 
@@ -213,8 +214,8 @@ class Actions(Lifecycle):
             columns.
         sample_weight : array of shape (n_rows,), optional
             Their weights, including those of ``class_weight``.
-        note, by : str, optional
-            Why the rules are removed, and by whom, for the log of edits.
+        note, by, date : str, optional
+            Why the rules are removed, by whom and when, for the log of edits.
 
         Returns
         -------
@@ -236,10 +237,18 @@ class Actions(Lifecycle):
         from pysirus.estimators.door import in_memory
 
         model = self._as_model()
-        return self._keep_recipe(without(model, rules, *in_memory(model, X, y, sample_weight), Note(note, by)))
+        return self._keep_recipe(without(model, rules, *in_memory(model, X, y, sample_weight), Note(note, by, date)))
 
     def adding(
-        self, rules: Any, X: Any, y: Any, sample_weight: Any = None, *, note: str | None = None, by: str | None = None
+        self,
+        rules: Any,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        note: str | None = None,
+        by: str | None = None,
+        date: str | None = None,
     ) -> RuleModel:
         """Add rules and refit all weights.
 
@@ -263,8 +272,8 @@ class Actions(Lifecycle):
             columns.
         sample_weight : array of shape (n_rows,), optional
             Their weights, including those of ``class_weight``.
-        note, by : str, optional
-            Why the rules are added, and by whom, for the log of edits.
+        note, by, date : str, optional
+            Why the rules are added, by whom and when, for the log of edits.
 
         Returns
         -------
@@ -275,7 +284,7 @@ class Actions(Lifecycle):
         from pysirus.estimators.door import in_memory
 
         model = self._as_model()
-        return self._keep_recipe(adding(model, rules, *in_memory(model, X, y, sample_weight), Note(note, by)))
+        return self._keep_recipe(adding(model, rules, *in_memory(model, X, y, sample_weight), Note(note, by, date)))
 
     def with_rules(self, n_rules: int, X: Any = None, y: Any = None, sample_weight: Any = None) -> RuleModel:
         """Keep the ``n_rules`` most frequent rules, with the weights of a fit with that number of rules.

@@ -2,6 +2,12 @@
    print need no redrawing. Every function returns an element. */
 
 export const INK = "currentColor", ACCENT = "var(--accent)", SOFT = "var(--soft)", MARK = "var(--mark)";
+/* The words on charts; who speaks another language changes them. */
+export const SAY = {
+  stability: "stability", ideal: "ideal", rule: "rule", rules: "rules", missing: "missing", prediction: "prediction", not: "not",
+  against: (error) => `${error} against stability, one point for each size`,
+  steps: (start, end) => `From the average ${start} to the prediction ${end}`,
+};
 export const CHART = { style: { background: "transparent", color: "inherit", fontSize: "12px" } };
 
 /* The hyphens before numbers in a text as minus signs; those in names stay. */
@@ -25,6 +31,14 @@ function svg(tag, attributes = {}, ...children) {
 }
 
 const placeOf = (value, [low, high]) => `${(100 * (value - low) / (high - low || 1)).toFixed(2)}%`;
+
+/* A chart with a name of its own instead of those of its marks. */
+export function named(chart, role, label) {
+  for (const part of chart.querySelectorAll("[aria-label]")) part.removeAttribute("aria-label");
+  chart.setAttribute("role", role);
+  chart.setAttribute("aria-label", label);
+  return chart;
+}
 
 /* How wide a chart is drawn in a box. */
 export const chartWidth = (box, most) => Math.max(220, Math.min(most, box.parentElement.clientWidth || most));
@@ -53,29 +67,28 @@ export function drawSidesAxis(domain, ticks, name) {
 export function drawPareto(data, current, pick, width) {
   const points = data.sizes.map((s, i) => ({ i, error: s.error, stability: s.stability, n: s.nPositive }));
   const path = data.path.error.map((error, i) => ({ error, stability: data.path.stability[i], n: data.path.n_rules[i] }));
-  const here = points[current], ideal = { stability: data.ideal, error: 0 };
+  const here = points[current], ideal = data.ideal === null ? [] : [{ stability: data.ideal, error: 0 }];
   const chart = Plot.plot({
     ...CHART, width, height: 320, marginLeft: 48, marginBottom: 42, marginRight: 30, insetBottom: 10, grid: true,
-    x: { label: "stability →", nice: true, tickFormat: tick }, y: { label: `↑ ${data.errorName}`, nice: true, zero: true, tickFormat: tick },
+    x: { label: `${SAY.stability} →`, nice: true, tickFormat: tick }, y: { label: `↑ ${data.errorName}`, nice: true, zero: ideal.length > 0, tickFormat: tick },
     marks: [
       Plot.line(path, { x: "stability", y: "error", stroke: SOFT, strokeOpacity: 0.35 }),
-      Plot.link([here], { x1: "stability", y1: "error", x2: ideal.stability, y2: 0, stroke: MARK, strokeDasharray: "3,3" }),
-      Plot.dot([ideal], { x: "stability", y: "error", symbol: "star", r: 8, fill: INK, className: "ideal" }),
-      Plot.text([ideal], { x: "stability", y: "error", text: () => "ideal", dy: -14, fill: INK, stroke: "var(--ground)", strokeWidth: 5 }),
+      Plot.link(ideal, { x1: here.stability, y1: here.error, x2: "stability", y2: "error", stroke: MARK, strokeDasharray: "3,3" }),
+      Plot.dot(ideal, { x: "stability", y: "error", symbol: "star", r: 8, fill: INK, className: "ideal" }),
+      Plot.text(ideal, { x: "stability", y: "error", text: () => SAY.ideal, dy: -14, fill: INK, stroke: "var(--ground)", strokeWidth: 5 }),
       Plot.dot(points, { x: "stability", y: "error", r: 6, fill: ACCENT, fillOpacity: 0.55, stroke: "var(--ground)", className: "points" }),
       Plot.dot(points.slice(current, current + 1), { x: "stability", y: "error", r: 10, stroke: MARK, strokeWidth: 3 }),
-      Plot.text(points.slice(current, current + 1), { x: "stability", y: "error", text: (d) => `${d.n} rule${d.n === 1 ? "" : "s"}`, dy: -20, fontWeight: 700, fill: INK, stroke: "var(--ground)", strokeWidth: 5 }),
+      Plot.text(points.slice(current, current + 1), { x: "stability", y: "error", text: (d) => `${d.n} ${d.n === 1 ? SAY.rule : SAY.rules}`, dy: -20, fontWeight: 700, fill: INK, stroke: "var(--ground)", strokeWidth: 5 }),
     ],
   });
-  chart.setAttribute("role", "group");
-  chart.setAttribute("aria-label", `${data.errorName} against stability, one point for each size`);
+  named(chart, "group", SAY.against(data.errorName));
   chart.querySelectorAll(".points circle").forEach((circle, i) => {
     const s = data.sizes[i];
     circle.dataset.size = i;
     circle.setAttribute("tabindex", "0");
     circle.setAttribute("role", "button");
     circle.setAttribute("aria-pressed", String(i === current));
-    circle.setAttribute("aria-label", `${s.nPositive} rules: ${data.errorName} ${format(s.error)}, stability ${format(s.stability, 2)}`);
+    circle.setAttribute("aria-label", `${s.nPositive} ${SAY.rules}: ${data.errorName} ${format(s.error)}, ${SAY.stability} ${format(s.stability, 2)}`);
     circle.addEventListener("click", () => pick(i));
     circle.addEventListener("keydown", (event) => {
       if (event.key === "Enter" || event.key === " ") { event.preventDefault(); pick(i, true); }
@@ -106,8 +119,7 @@ export function drawPath(data, current, width) {
       Plot.text(rows, Plot.selectLast({ x: "n", y: "value", z: "name", text: "name", textAnchor: "end", dy: -14, fill: (d) => d.name === "stability" ? "var(--accent)" : "var(--down-text)", fontWeight: 600, stroke: "var(--ground)", strokeWidth: 5 })),
     ],
   });
-  chart.setAttribute("role", "img");
-  chart.setAttribute("aria-label", `${data.errorName} and stability against the number of rules`);
+  named(chart, "img", `${data.errorName} and stability against the number of rules`);
   return chart;
 }
 
@@ -164,7 +176,7 @@ export function drawEffect(effect, domain, values, width, lines = null, what = n
   const wide = ends[ends.length - 1] - ends[0] || span;
   if (missing !== null) {
     const at = [{ x: ends[ends.length - 1] + 0.15 * wide, y: missing }];
-    marks.push(Plot.dot(at, { x: "x", y: "y", fill: ACCENT, r: 5 }), Plot.text(at, { x: "x", y: "y", text: () => "missing", dy: -12, fill: INK }));
+    marks.push(Plot.dot(at, { x: "x", y: "y", fill: ACCENT, r: 5 }), Plot.text(at, { x: "x", y: "y", text: () => SAY.missing, dy: -12, fill: INK }));
   }
   const right = ends[ends.length - 1] + (missing === null ? 0 : 0.35 * wide), pixel = (width - 64) / (right - ends[0]);
   const known_names = effect.names ? new Map([...edges.map((edge, i) => [edge, effect.names[i]]), ...range.map((end, i) => [end, (effect.rangeNames || [])[i] || ""])]) : null;
@@ -184,9 +196,9 @@ export function drawWaterfall(start, steps, end, name, width, texts = null, firs
   let level = start;
   const rows = steps.map((step) => { const from = level; level += step.value; return { ...step, from, to: level }; });
   const narrow = width < 560;
-  const label = (d) => minus(d.fired ? d.text : `not (${d.text})`);
+  const label = (d) => minus(d.fired ? d.text : `${SAY.not} (${d.text})`);
   const left = narrow ? 8 : Math.min(340, 40 + 6.4 * d3.max([...rows, { text: first, fired: true }], (d) => label(d).length));
-  const keys = [first, ...rows.map((_, i) => `r${i}`), "prediction"];
+  const keys = [first, ...rows.map((_, i) => `r${i}`), SAY.prediction];
   const names = { ...Object.fromEntries(rows.map((d, i) => [`r${i}`, label(d)])) };
   const short = (text, n) => text.length > n ? text.slice(0, n - 1) + "…" : text;
   const room = narrow ? Math.floor(width / 6.6) : 50;
@@ -203,12 +215,11 @@ export function drawWaterfall(start, steps, end, name, width, texts = null, firs
     marks: [
       Plot.barX(rows, { y: (_, i) => `r${i}`, x1: "from", x2: "to", fill: (d) => d.value >= 0 ? "var(--up)" : "var(--down)" }),
       Plot.text(rows, { y: (_, i) => `r${i}`, x: (d) => Math.max(d.from, d.to), text: (d) => (d.value >= 0 ? "+" : "−") + Math.abs(d.value).toFixed(decimals), textAnchor: "start", dx: 5, fill: INK }),
-      Plot.dot([{ x: start, y: first }, { x: end, y: "prediction" }], { x: "x", y: "y", symbol: "diamond", fill: INK, r: 6 }),
-      Plot.text([{ x: start, y: first }, { x: end, y: "prediction" }], { x: "x", y: "y", text: (d, i) => texts ? `${format(d.x, 3)} = ${texts[i]}` : format(d.x, 4), textAnchor: "start", dx: 9, fontWeight: 700, fill: INK }),
+      Plot.dot([{ x: start, y: first }, { x: end, y: SAY.prediction }], { x: "x", y: "y", symbol: "diamond", fill: INK, r: 6 }),
+      Plot.text([{ x: start, y: first }, { x: end, y: SAY.prediction }], { x: "x", y: "y", text: (d, i) => texts ? `${format(d.x, 3)} = ${texts[i]}` : format(d.x, 4), textAnchor: "start", dx: 9, fontWeight: 700, fill: INK }),
       Plot.text(keys, { y: (d) => d, frameAnchor: "left", text: (d) => fit(names[d] || d), textAnchor: narrow ? "start" : "end", dx: narrow ? 0 : -8, dy: narrow ? -17 : 0, fill: INK }),
     ],
   });
-  chart.setAttribute("role", "img");
-  chart.setAttribute("aria-label", `From the average ${format(start, 4)} to the prediction ${format(end, 4)}`);
+  named(chart, "img", SAY.steps(format(start, 4), format(end, 4)));
   return chart;
 }

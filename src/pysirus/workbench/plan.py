@@ -78,7 +78,7 @@ class Plan:
     @property
     def parameters(self) -> dict[str, Any]:
         """What the estimator is made with."""
-        given: dict[str, Any] = {"random_state": 0, **self.settings}
+        given: dict[str, Any] = {"random_state": 0, "n_jobs": -1, "prepare": True, **self.settings}
         given |= {"loss": LOSSES[self.aim.kind]} if self.aim.kind in LOSSES else {}
         given |= {"event": self.aim.event_value} if self.aim.event_value is not None else {}
         given |= {"positive_class": self.aim.positive} if self.aim.positive is not None else {}
@@ -137,6 +137,12 @@ class Edit:
     value: Any
     note: str | None = None
     by: str | None = None
+    date: str | None = None
+
+    @property
+    def _told(self) -> dict[str, str]:
+        """Why, by whom and when, as far as it was said."""
+        return {name: text for name in ("note", "by", "date") if (text := getattr(self, name))}
 
     def apply(self, model: Any, rows: tuple[Any, Any, Any]) -> Any:
         """The edited model."""
@@ -144,8 +150,7 @@ class Edit:
             return model.with_rules(self.value)
         if self.method == "decide":
             return model.decide(self.value)
-        said = {name: text for name, text in (("note", self.note), ("by", self.by)) if text}
-        return getattr(model, self.method)(self.value, *rows, **said)
+        return getattr(model, self.method)(self.value, *rows, **self._told)
 
     def step(self, file: str, aim: Aim, name: str, to: str) -> Step:
         """As code; the command reads one model file and writes another."""
@@ -156,11 +161,10 @@ class Edit:
         if self.method == "decide":
             costs = ",".join(f"{label}={cost:g}" for label, cost in self.value.items())
             return Step("decide", f"{python})", command("decide", name, "--costs", costs, "-o", to))
-        said = {"sample_weight": aim.weights, "note": self.note, "by": self.by}
-        kept = keywords({key: value for key, value in said.items() if value})
+        kept = keywords({**({"sample_weight": aim.weights} if aim.weights else {}), **self._told})
         python += ", " + ", ".join([repr(file), repr(aim.y), *([kept] if kept else [])]) + ")"
         own += ["--without" if self.method == "without" else "--add", self.value]
-        own += [text for key, text in (("--note", self.note), ("--by", self.by)) if text for text in (key, text)]
+        own += [word for name, text in self._told.items() for word in (f"--{name}", text)]
         return Step(self.method, python, command("edit", name, file, *own, "-o", to))
 
 
@@ -169,22 +173,22 @@ def model_file(file: str) -> str:
     return MODEL.format(stem=Path(file).name.split(".")[0] or "model")
 
 
-def all_steps(plan: Plan, edits: Sequence[Edit], file: str) -> list[Step]:
+def all_steps(plan: Plan, edits: Sequence[Edit], file: str, to: str | None = None) -> list[Step]:
     """A fit and the edits after it; commands write a file each, the last one the model."""
-    last = model_file(file)
+    last = model_file(file) if to is None else to
     files = [f"{Path(last).stem}-{number}.json" for number in range(1, len(edits) + 1)] + [last]
     edited = (edit.step(file, plan.aim, *names) for edit, names in zip(edits, pairwise(files)))
     return [plan.step(file, files[0]), *edited]
 
 
-def python_script(steps: Sequence[Step], file: str) -> str:
-    """All steps as a script that writes the model file."""
-    return "\n".join([*(step.python for step in steps if step.python), f"model.save({model_file(file)!r})"]) + "\n"
+def python_script(steps: Sequence[Step], to: str, after: Sequence[Step] = ()) -> str:
+    """All steps as a script that writes the model file, and does what comes ``after``."""
+    return "\n".join([*(step.python for step in steps), f"model.save({to!r})", *(step.python for step in after)]) + "\n"
 
 
 def shell_script(steps: Sequence[Step]) -> str:
     """All steps as commands."""
-    return "\n".join(step.command for step in steps if step.command) + "\n"
+    return "\n".join(step.command for step in steps) + "\n"
 
 
 def keywords(given: Mapping[str, Any]) -> str:

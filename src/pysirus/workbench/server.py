@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import re
 import secrets
 import socket
@@ -79,7 +80,8 @@ class Page:
                 Route(f"{base}/files/{{what}}", self._guarded(self._file)),
                 Route(f"{base}/{{path:path}}", self._guarded(self._asset)),
                 Route("/{path:path}", self._guarded(self._nothing), methods=["GET", "POST"]),
-            ]
+            ],
+            exception_handlers={405: _other_method},
         )
 
     @property
@@ -178,9 +180,12 @@ class Page:
                 raise Refusal(413, "The request is too large.")
         import json
 
-        given = json.loads(bytes(content) or b"{}")
+        try:
+            given = json.loads(bytes(content) or b"{}")
+        except ValueError:
+            given = None
         if not isinstance(given, dict):
-            raise Refusal(400, "A step takes named values.")
+            raise Refusal(400, "A step takes named values, as JSON.")
         if name not in FREE and self.progress["state"] == "running":
             raise Refusal(409, "A list is being tuned. Wait, or stop it.")
         if name == "tune":
@@ -240,7 +245,14 @@ class Page:
             "targets": [] if own.table is None else own.targets(),
             "aim": None if own.plan is None else own.aimed(),
             "learned": own.learned is not None,
+            "most": MOST_BYTES,
         }
+
+
+def _other_method(request: Request, error: Exception) -> Response:
+    from starlette.responses import JSONResponse
+
+    return JSONResponse({"error": "The workbench takes GET and POST only, each at its own addresses."}, 405, HEADERS)
 
 
 def _of(step: Callable[..., Any]) -> Callable[..., Any]:
@@ -311,7 +323,15 @@ def serve(session: Session, *, port: int = 0, browser: bool = True, tell: Callab
         raise ImportError(MISSING) from error
     listening = free_port(port)
     page = Page(session, listening.getsockname()[1])
-    server = uvicorn.Server(uvicorn.Config(page.app, log_level="critical", access_log=False, lifespan="off"))
+
+    class Server(uvicorn.Server):
+        def handle_exit(self, sig: int, frame: Any) -> None:
+            """End at once: uvicorn would wait for answers, and Python for threads, whose results nobody reads."""
+            session.close()
+            listening.close()
+            os._exit(128 + sig)
+
+    server = Server(uvicorn.Config(page.app, log_level="critical", access_log=False, lifespan="off"))
     tell(page.url)
     if browser:
         threading.Timer(0.5, webbrowser.open, [page.url]).start()

@@ -22,6 +22,7 @@ from pysirus._parameters import ParameterError
 from pysirus._terms.lexicon import RuleTextError
 from pysirus._terms.listing import columns_of_rules, read_rule
 from pysirus._text.format import format_level
+from pysirus._use.edit import now
 from pysirus.estimators.door import in_memory
 from pysirus.estimators.rule_model import RuleModel
 from pysirus.workbench.plan import (
@@ -134,6 +135,8 @@ class Session:
         if use == "categories":  # leading zeros count
             assert self.path is not None
             self.table = read_file(self.path, labels=self.categorical)
+        if self.plan is not None and name not in self.plan.aim.used:
+            self.plan = self._plan_for(self.plan.aim)
         return self.understood()
 
     @property
@@ -278,11 +281,11 @@ class Session:
 
     def remove(self, rule: str, note: str | None = None, by: str | None = None) -> None:
         """Remove a rule, by its text."""
-        self._apply([*self.edits, Edit("without", rule, note or None, by or None)])
+        self._apply([*self.edits, Edit("without", rule, note or None, by or None, now())])
 
     def add(self, rule: str, note: str | None = None, by: str | None = None) -> None:
         """Add a rule in words."""
-        self._apply([*self.edits, Edit("adding", rule.strip(), note or None, by or None)])
+        self._apply([*self.edits, Edit("adding", rule.strip(), note or None, by or None, now())])
 
     def costs(self, costs: Mapping[Any, float]) -> None:
         """Decide by what mistakes about each class cost."""
@@ -319,27 +322,35 @@ class Session:
 
     # ------------------------------------------------------------------------------------------------------- the code
 
-    def steps(self) -> list[Step]:
-        """What was done, as code."""
+    def steps(self, to: str | None = None) -> list[Step]:
+        """What was done, as code that ends in the model file, or in one of another name."""
         if self.plan is None:
             return []
         plan = self.plan if self.learned is None else self.learned.plan
-        return all_steps(plan, self.edits, self.name)
+        return all_steps(plan, self.edits, self.name, to)
 
     def script(self) -> dict[str, str]:
-        """All of it as a Python script and as commands; a signature is a command."""
+        """All of it as a Python script and as commands, a signature included."""
         steps = self.steps()
         signed = [] if self.signed is None else [self.signed["code"]]
-        return {"python": python_script(steps, self.name), "shell": shell_script([*steps, *signed])}
+        return {"python": python_script(steps, self.model_name, signed), "shell": shell_script([*steps, *signed])}
 
     @property
     def model_name(self) -> str:
         """The name of the model file."""
         return model_file(self.name)
 
+    def answers(self, start: int, n_rows: int) -> list[str]:
+        """What is predicted of some of the rows, in words; of classes, the decision."""
+        model = self.model
+        return [
+            str(own) if model.classes else model.family.prediction_text(float(own))
+            for own in model.predict(self._table.slice(start, n_rows))
+        ]
+
     def keep(self, name: str) -> list[str]:
         """Put the list aside under a name, to compare others with it."""
-        self.kept[name] = Kept(self.model, tuple(self.steps()))
+        self.kept[name] = Kept(self.model, tuple(self.steps(f"{name}.json")))
         return list(self.kept)
 
     def save(self, path: Path) -> None:

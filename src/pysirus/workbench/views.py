@@ -18,12 +18,12 @@ from typing import Any
 
 from pysirus._model.file import read_document, write_document
 from pysirus._parameters import ParameterError
+from pysirus._text.format import format_number
 from pysirus._text.message import say
-from pysirus._use.edit import trail_lines
-from pysirus._use.verify import sign, signatures
+from pysirus._use.verify import signatures, with_signature
 from pysirus.export import FORMATS, ExportError
 from pysirus.report import summary
-from pysirus.workbench.plan import Step, command, keywords
+from pysirus.workbench.plan import Step, command, keywords, python_script, shell_script
 from pysirus.workbench.session import Session
 from pysirus.workbench.understood import MOST_CLASSES
 
@@ -32,6 +32,7 @@ SHOWN = (
     *("doubts", "reason", "effects", "effectName", "obeys", "aggregation", "notes", "scaleName"),
 )
 MOST_ROWS = 12  # of a table of rows to choose from
+BATCH = 5000  # rows that are looked through at a time
 
 
 def front(session: Session) -> dict[str, Any]:
@@ -57,7 +58,10 @@ def listing(session: Session) -> dict[str, Any]:
         "edits": [
             {"method": own.method, "value": _shown(own.value), "note": own.note, "by": own.by} for own in session.edits
         ],
-        "trail": trail_lines(model),
+        "errors": [own["error"] for own in model.facts.edits or () if "error" in own],
+        "signatures": [] if session.signed is None else [str(own) for own in signatures(session.signed["document"])],
+        "is_risk": family.has_hazard,
+        "example": _example(model),
         "said": list(learned.said),
         "stale": session.is_stale,
         "directions": session.directions,
@@ -67,6 +71,12 @@ def listing(session: Session) -> dict[str, Any]:
         "code": [step._asdict() for step in session.steps()],
         **session.script(),
     }
+
+
+def _example(model: Any) -> str:
+    """A wanted prediction that somebody might type."""
+    mean = model.mean if isinstance(model.mean, float) else 1.0
+    return f">= {format_number(mean, 2)}"
 
 
 def _shown(value: Any) -> Any:
@@ -103,14 +113,21 @@ def _rule(rule: dict[str, Any], told: dict[str, Any], i: int) -> dict[str, Any]:
 # ------------------------------------------------------------------------------------------------------------ one row
 
 
-def some_rows(session: Session, search: str = "") -> dict[str, Any]:
-    """Rows of the table that hold a text, or the first ones, to choose one from."""
+def some_rows(session: Session, search: str = "", decided: str | None = None) -> dict[str, Any]:
+    """Rows of the table that hold a text, or the first ones, to choose one from; of classes, those decided for one."""
     X, model = session._table, session.model
     used = sorted(model.columns_of(model.rules))
     columns = list(dict.fromkeys(model.schema.column_of(model.features[i]) for i in used))
-    texts = [list(map(_text, X[name].to_pylist())) for name in columns]
-    numbers = [i for i in range(X.num_rows) if _found(search, i, texts)][:MOST_ROWS]
-    return {"columns": columns, "rows": [[i + 1, *(column[i] for column in texts)] for i in numbers], "of": X.num_rows}
+    values, found = [X[name] for name in columns], []
+    for start in range(0, X.num_rows, BATCH):
+        texts = [list(map(_text, own.slice(start, BATCH).to_pylist())) for own in values]
+        answers = session.answers(start, BATCH)
+        for i, answer in enumerate(answers):
+            if decided in (None, "", answer) and _found(search, start + i, [column[i] for column in texts]):
+                found.append([start + i + 1, answer, *(column[i] for column in texts)])
+        if len(found) >= MOST_ROWS:
+            break
+    return {"columns": columns, "rows": found[:MOST_ROWS], "of": X.num_rows}
 
 
 def _text(value: Any) -> str:
@@ -119,9 +136,9 @@ def _text(value: Any) -> str:
     return "" if value is None else str(value)
 
 
-def _found(search: str, row: int, texts: list[list[str]]) -> bool:
+def _found(search: str, row: int, texts: list[str]) -> bool:
     wanted = search.strip().casefold()
-    return not wanted or wanted == str(row + 1) or any(wanted in column[row].casefold() for column in texts)
+    return not wanted or wanted == str(row + 1) or any(wanted in text.casefold() for text in texts)
 
 
 def explained(session: Session, row: int, outcome: Any = None, k: int = 4) -> dict[str, Any]:
@@ -204,6 +221,8 @@ def group_columns(session: Session) -> list[str]:
     """Columns that may part the rows into groups: those of few values."""
     table = session._table
     few = partial(_is_grouping, session)
+    if session.model.family.has_hazard:  # whose metrics are not told by group
+        return []
     return [name for name in table.column_names if few(name)]
 
 
@@ -242,9 +261,11 @@ def compared(session: Session, name: str) -> dict[str, Any]:
         raise ParameterError(f"No list was put aside as '{name}'.")
     first = session.kept[name].model
     found = first.diff(session.model)
-    old, new = f"{name}.json", session.model_name
-    python = f"from pysirus import load\n\nprint(load({old!r}).diff(load({new!r})))"
-    code = Step("compare", python, command("diff", old, new))
+    old, new, steps = f"{name}.json", session.model_name, session.kept[name].steps
+    python = f"{python_script(steps, old)}{python_script(session.steps(), new)}"
+    python += f"\nfrom pysirus import load\n\nprint(load({old!r}).diff(load({new!r})))"
+    shell = shell_script([*steps, *session.steps()])
+    code = Step("compare", python, f"{shell}{command('diff', old, new)}")
     return {"name": name, "summary": found.summary, **_plain(found.to_dict()), "code": code._asdict()}
 
 
@@ -287,12 +308,14 @@ def signed(session: Session, by: str, key: bytes, note: str | None = None) -> di
         with os.fdopen(os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as opened:
             opened.write(key)
         date = datetime.now(timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
-        document = sign(read_document(path), file, by=by.strip(), date=date, note=note or None)
+        document = with_signature(read_document(path), file, by=by.strip(), date=date, note=note or None)
     finally:
         file.unlink(missing_ok=True)
     write_document(path, document)
-    words = ["--by", by.strip(), "--key", "key.pem", *(["--note", note] if note else [])]
-    code = Step("sign", "", command("sign", session.model_name, *words))
+    said = {"by": by.strip(), **({"note": note} if note else {}), "date": date}
+    words = [word for name, text in said.items() for word in (f"--{name}", text)]
+    python = f"\nfrom pysirus import sign\n\nsign({session.model_name!r}, 'key.pem', {keywords(said)})"
+    code = Step("sign", python, command("sign", session.model_name, "--key", "key.pem", *words))
     session.signed = {"document": document, "code": code}
     return {"signatures": [str(own) for own in signatures(document)], "code": code._asdict()}
 

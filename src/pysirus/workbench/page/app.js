@@ -1,7 +1,8 @@
 /* The page: one state, six steps, and a footer with the code of what was done. */
 import { button, byId, el, switchTheme } from "./dom.js";
+import { SAY } from "./charts.js";
 import { speak, spoken, t } from "./words.js";
-import { ask, codeBox } from "./parts.js";
+import { ask, codeBox, marked, taken } from "./parts.js";
 import { showTable } from "./table.js";
 import { showTarget } from "./target.js";
 import { showTune } from "./tune.js";
@@ -20,7 +21,7 @@ const STEPS = [
 let working = 0;
 
 export const app = {
-  step: "table", table: null, targets: [], aim: null, list: null, front: null, chosen: {}, by: "",
+  step: "table", table: null, targets: [], aim: null, list: null, front: null, chosen: {}, by: "", most: Infinity, signing: {},
 
   /* Show a step; the title is focused so that a reader hears where it is. */
   go(step) {
@@ -32,6 +33,15 @@ export const app = {
     app.bar();
     byId("step-title").focus({ preventScroll: true });
     scrollTo(0, 0);
+  },
+
+  /* The step again, after a change: where somebody was is where they are, and what happened is told. */
+  again(told = "") {
+    const place = marked(document.activeElement), top = scrollY;
+    app.go(app.step);
+    scrollTo(0, top);
+    taken(place, byId("main"));
+    byId("told").textContent = told;
   },
 
   bar() {
@@ -75,7 +85,7 @@ export const app = {
 
 async function begin() {
   const found = await ask("state");
-  Object.assign(app, { table: found.table, targets: found.targets, aim: found.aim });
+  Object.assign(app, { table: found.table, targets: found.targets, aim: found.aim, most: found.most });
   if (found.learned) Object.assign(app, await ask("rules"));
   app.go(app.list ? "rules" : app.aim ? "tune" : "table");
 }
@@ -92,6 +102,9 @@ function dress() {
 }
 
 function label() {
+  for (const name of ["stability", "ideal", "rule", "rules", "missing", "prediction", "not"]) SAY[name] = t(`chart.${name}`);
+  SAY.against = (error) => t("chart.against", { error, stability: SAY.stability });
+  SAY.steps = (start, end) => t("chart.steps", { start, end });
   document.documentElement.lang = spoken();
   byId("theme").setAttribute("aria-label", t("theme"));
   byId("steps").setAttribute("aria-label", t("steps"));

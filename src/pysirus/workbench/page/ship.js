@@ -12,22 +12,24 @@ export function showShip(box, app) {
 }
 
 function sign(app) {
-  const given = { by: app.by, note: "", key: "" }, result = el("div", { id: "signed", "aria-live": "polite" }), name = el("span", { class: "soft", id: "key-said" }, t("ship.no-key"));
-  const file = el("input", { type: "file", accept: ".pem", id: "key", onchange: async (event) => { given.key = await event.target.files[0].text(); name.textContent = event.target.files[0].name; } });
+  const given = Object.assign(app.signing, { by: app.signing.by || app.by, note: app.signing.note || "" });
+  const name = el("span", { class: "soft", id: "key-said", role: "status" }, given.key ? t("ship.have-key", { name: given.file }) : t("ship.no-key"));
+  const have = (key, file) => { Object.assign(given, { key, file }); name.textContent = t("ship.have-key", { name: file }); };
+  const file = el("input", { type: "file", accept: ".pem", id: "key", onchange: async (event) => have(await event.target.files[0].text(), event.target.files[0].name) });
   const make = button(t("ship.make-key"), () => app.attempt(async () => {
-    given.key = (await ask("key")).key;
+    have((await ask("key")).key, "key.pem");
     name.textContent = t("ship.new-key");
     saveAs("key.pem", "application/x-pem-file", given.key);
   }), { id: "make-key" });
   const go = button(t("ship.sign"), () => app.attempt(async () => {
     if (!given.key) throw new Error(t("ship.need-key"));
-    const told = await ask("sign", given);
+    const told = await ask("sign", { by: given.by, note: given.note, key: given.key });
     app.by = given.by;
-    app.list.shell = `${app.list.shell.replace(/pysirus sign [^\n]*\n/g, "")}${told.code.command}\n`;
-    app.go("ship");
-    document.getElementById("signed").replaceChildren(...told.signatures.map((text) => el("p", { class: "stamp" }, `✓ ${text}`)), codeBox(told.code));
+    app.list = (await ask("rules")).list;
+    app.again(told.signatures.join(" "));
   }, go), { class: "primary", id: "sign" });
+  const stamps = el("div", { id: "signed" }, app.list.signatures.map((text) => el("p", { class: "stamp" }, `✓ ${text}`)));
   return el("section", { class: "panel" }, el("h3", {}, t("ship.vouch")), el("p", { class: "note" }, t("ship.vouch-note")),
-    el("div", { class: "fields" }, field(t("who"), given.by, (value) => { given.by = value; }, { id: "by" }), field(t("ship.note-label"), "", (value) => { given.note = value; }, { id: "note" })),
-    el("div", { class: "control" }, el("label", { class: "field" }, el("span", {}, t("ship.key")), file), make, name), go, result);
+    el("div", { class: "fields" }, field(t("who"), given.by, (value) => { given.by = value; }, { id: "by" }), field(t("ship.note-label"), given.note, (value) => { given.note = value; }, { id: "note" })),
+    el("div", { class: "fields" }, el("label", { class: "field" }, el("span", {}, t("ship.key")), file), make, name), go, stamps);
 }

@@ -1,7 +1,7 @@
 /* Step 3: directions and columns to leave out, then tuning, with progress and a way to stop it. */
 import { button, el } from "./dom.js";
 import { t } from "./words.js";
-import { ask } from "./parts.js";
+import { ask, marked, taken } from "./parts.js";
 
 const SIGNS = [[1, "↗", "rises"], [0, "·", "free"], [-1, "↘", "falls"]];
 
@@ -18,15 +18,18 @@ export function showTune(box, app) {
   const draw = () => rows.replaceChildren(...aim.features.map((name) => el("li", { "data-name": name }, el("span", { class: "feature-name" }, name),
     kinds[name] === "number" || kinds[name] === "date" ? direction(name, directions[name] || 0, (sign) => set(name, sign)) : el("span", { class: "soft" }, t(`kind.${kinds[name]}`)),
     button(t("tune.leave"), () => leave(name), { class: "quiet", "aria-label": t("tune.leave-name", { name }) }))));
-  const set = (name, sign) => app.attempt(async () => { app.directions = Object.assign(directions, (await ask("constrain", { directions: { [name]: sign } })).directions); if (!sign) delete directions[name]; draw(); });
-  const leave = (name) => app.attempt(async () => {
-    await ask("constrain", { drop: [name] });
+  const set = (name, sign) => app.attempt(async () => { const place = marked(document.activeElement); app.directions = Object.assign(directions, (await ask("constrain", { directions: { [name]: sign } })).directions); if (!sign) delete directions[name]; draw(); taken(place, box); });
+  const after = async () => {
     const told = await ask("state");
-    Object.assign(app, { table: told.table, aim: told.aim });
-    app.go("tune");
-  });
+    Object.assign(app, { table: told.table, targets: told.targets, aim: told.aim });
+    app.again();
+  };
+  const leave = (name) => app.attempt(async () => { await ask("constrain", { drop: [name] }); await after(); });
+  const use = (name) => app.attempt(async () => { await ask("column", { name, use: "auto" }); await after(); });
+  const left = app.table.columns.filter((column) => !column.used).map((column) => column.name);
+  const out = left.length ? el("p", { class: "left-out" }, el("span", { class: "soft" }, t("tune.left")), left.map((name) => el("span", {}, name, button("↺", () => use(name), { class: "quiet", title: t("tune.use", { name }), "aria-label": t("tune.use", { name }) })))) : "";
   draw();
-  box.append(el("details", { open: true }, el("summary", {}, t("tune.known")), el("p", { class: "note" }, aim.about ? t("tune.known-class", { name: aim.about }) : t(aim.aim.kind === "survival" ? "tune.known-risk" : "tune.known-note")), rows));
+  box.append(el("details", { open: true }, el("summary", {}, t("tune.known")), el("p", { class: "note" }, aim.about ? t("tune.known-class", { name: aim.about }) : t(aim.aim.kind === "survival" ? "tune.known-risk" : "tune.known-note")), rows, out));
 
   const bar = el("progress", { max: "1", "aria-label": t("tune.progress") }), said = el("p", { class: "soft", role: "status" });
   const stop = button(t("tune.stop"), () => ask("stop"), { hidden: true, id: "stop" });
