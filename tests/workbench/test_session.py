@@ -3,6 +3,7 @@
 import io
 import json
 import runpy
+import shlex
 import shutil
 import threading
 import time
@@ -50,6 +51,27 @@ def test_recorded_python_writes_the_same_model_file(session, people, tmp_path, k
     assert run_python(session, people, tmp_path / "again") == (tmp_path / "own.json").read_bytes()
 
 
+def test_recorded_python_signs_as_the_page_did(tuned, people, tmp_path, monkeypatch):
+    pytest.importorskip("cryptography")
+    key = views.new_key()
+    tuned.length(3)
+    views.signed(tuned, "A. Smith", key, "it's fine")
+    folder = tmp_path / "again"
+    folder.mkdir()
+    shutil.copy(people, folder / "people.csv")
+    (folder / "key.pem").write_bytes(key)
+    (folder / "steps.py").write_text(tuned.script()["python"], encoding="utf-8")
+    monkeypatch.chdir(folder)
+    runpy.run_path("steps.py")
+    assert (folder / "people.json").read_bytes() == views.file_of(tuned, "model")[1]
+    (folder / "people.json").unlink()
+    for line in tuned.script()["shell"].splitlines():
+        with pytest.raises(SystemExit) as left:
+            main(shlex.split(line)[1:])
+        assert left.value.code == 0, line
+    assert (folder / "people.json").read_bytes() == views.file_of(tuned, "model")[1]
+
+
 def test_recorded_python_of_an_untouched_list_writes_its_estimator(tuned, people, tmp_path):
     tuned.save(tmp_path / "own.json")
     assert run_python(tuned, people, tmp_path / "again") == (tmp_path / "own.json").read_bytes()
@@ -62,8 +84,6 @@ def test_recorded_commands_write_the_same_model_file(tuned, people, tmp_path, mo
     tuned.costs({"bad": 5, "good": 1})
     shutil.copy(people, tmp_path / "people.csv")
     monkeypatch.chdir(tmp_path)
-    import shlex
-
     for line in tuned.script()["shell"].splitlines():
         with pytest.raises(SystemExit) as left:
             main(shlex.split(line)[1:])
