@@ -138,9 +138,9 @@ def test_what_a_store_refuses_is_said(s3, server, monkeypatch):
     model = pysirus.SirusRegressor(**OPTIONS)
     with pytest.raises(DataError, match=r"'s3://nobody/x/\*\.parquet' is in a bucket that does not exist"):
         model.fit_files("s3://nobody/x/*.parquet", "y")
-    with pytest.raises(DataError, match=r"no Parquet or CSV file 's3://rows/none/\*\.parquet'"):
+    with pytest.raises(DataError, match=r"No Parquet or CSV file matches 's3://rows/none/\*\.parquet'"):
         model.fit_files("s3://rows/none/*.parquet", "y")
-    with pytest.raises(DataError, match=r"no Parquet or CSV file 's3://rows/none\.parquet'"):
+    with pytest.raises(DataError, match=r"No Parquet or CSV file matches 's3://rows/none\.parquet'"):
         model.fit_files("s3://rows/none.parquet", "y")
     with pytest.raises(DataError, match="names no bucket"):
         model.fit_files("s3://", "y")
