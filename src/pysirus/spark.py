@@ -3,7 +3,6 @@
 Those of pysirus itself take Spark data frames too. These have a ``transform`` that adds predictions to a frame.
 """
 
-from collections.abc import Sequence
 from typing import Any
 
 from pysirus.estimators import classifier, regressor
@@ -15,17 +14,8 @@ __all__ = ["SirusClassifier", "SirusClassifierCV", "SirusRegressor", "SirusRegre
 class OnSpark:
     """An estimator that takes Spark data frames alone, and whose ``transform`` is Spark's."""
 
-    def fit(
-        self,
-        frame: Any,
-        target: str,
-        *,
-        sample_weight: str | None = None,
-        row_id: str | None = None,
-        drop: Sequence[str] = (),
-        **groups: str | None,
-    ) -> Any:
-        """Learn the rules. Equivalent to ``fit`` of the estimator of the same name in ``pysirus``.
+    def fit(self, frame: Any, target: str, **options: Any) -> Any:
+        """Learn the rules: ``fit`` of the estimator in pysirus itself.
 
         Parameters
         ----------
@@ -33,17 +23,9 @@ class OnSpark:
             The table: numbers, text and booleans.
         target : str
             The column to predict.
-        sample_weight : str, optional
-            The column of sample weights.
-        row_id : str, optional
-            The name of a column of unique integers, which is not used as a feature. Rows are numbered in its order, so
-            that the rules do not depend on the partitions. By default rows are numbered in the order of the partitions,
-            and repartitioning acts like another seed.
-        drop : list of str, optional
-            Columns to leave out.
-        groups : str, optional
-            For tuned estimators, the name of a column of groups, which is not used as a feature. Rows of the same group
-            stay in the same fold. The driver holds the groups of all rows in memory.
+        **options
+            ``sample_weight``, ``exposure``, ``row_id``, ``drop``, and of tuned estimators ``groups`` and ``time``, as
+            in ``pysirus.SirusRegressor.fit``: names of columns.
 
         Returns
         -------
@@ -51,7 +33,7 @@ class OnSpark:
         """
         check_frame(frame, "fit")
         fit: Any = super().fit  # type: ignore[misc]
-        return fit(frame, target, sample_weight, row_id=row_id, drop=drop, **groups)
+        return fit(frame, target, **options)
 
     def transform(self, X: Any, prediction: str = "prediction") -> Any:
         """Add predictions, which Spark computes without Python; see ``pysirus.spark.transform``.

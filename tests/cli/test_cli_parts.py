@@ -12,6 +12,7 @@ import pytest
 
 import pysirus
 from pysirus.cli import _parts
+from pysirus.engine.backends import streams
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 N = 2500
@@ -51,7 +52,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def small_batches(monkeypatch):
-    monkeypatch.setattr(_parts, "BATCH_ROWS", (128, 128))
+    monkeypatch.setattr(streams, "BATCH_ROWS", (128, 128))
 
 
 def test_predictions_of_files_in_one_file_are_those_of_memory(run, folder, tmp_path):

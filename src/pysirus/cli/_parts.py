@@ -40,13 +40,10 @@ from pysirus.cli._table import (
     open_training,
     split_names,
 )
-from pysirus.engine.backends.parquet import READING, SourceFile, check_rows, kept_columns, known_columns, tables_in
+from pysirus.engine.backends.parquet import READING, SourceFile, check_rows, kept_columns, known_columns
 from pysirus.engine.backends.sources import ENDINGS, find_files, scan_files
-from pysirus.engine.parts import width_of
+from pysirus.engine.backends.streams import batches_in
 from pysirus.estimators.recipe import fresh_estimator
-
-BATCH_BYTES = 1 << 26
-BATCH_ROWS = 1 << 10, 1 << 18  # at least, at most
 
 
 class Write(Protocol):
@@ -86,12 +83,6 @@ def _columns_of(rules: Model, file: SourceFile, others: Sequence[str]) -> list[s
     return list(dict.fromkeys([*features.column_names, *others]))
 
 
-def _batches(file: SourceFile, columns: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
-    width = sum(width_of(file.schema.field(name).type) for name in columns)
-    n_rows = max(BATCH_ROWS[0], min(BATCH_ROWS[1], BATCH_BYTES // max(1, width)))
-    return tables_in(file, columns, n_rows)
-
-
 def score_files(rules: Model, name: str, truth: Columns, periods: str | None = None) -> Score:
     """Compare the predictions for the rows of all files with the truth; where they have times, also out of time."""
     text, numbers = truth.kinds(rules)
@@ -103,7 +94,7 @@ def score_files(rules: Model, name: str, truth: Columns, periods: str | None = N
                 truth.check(empty)
             times = time_column(empty, rules, periods)
             others = truth.names if times is None else [*truth.names, times]
-            for part, table in _batches(file, _columns_of(rules, file, others)):
+            for part, table in batches_in(file, _columns_of(rules, file, others)):
                 with _naming(part):
                     read = truth.read(rules, table, part)
                 yield read if times is None else read._replace(time=table[times])
@@ -116,7 +107,7 @@ def tables_of_files(
 ) -> Iterator[tuple[str, pa.Table]]:
     """All columns of the rows of all files, batch by batch, and what messages call each."""
     for file in _scan(rules, find_files(name), text, known):
-        yield from _batches(file, file.schema.names)
+        yield from batches_in(file, file.schema.names)
 
 
 # -------------------------------------------------------------------------------------------------------- predictions
@@ -190,7 +181,7 @@ def _outputs(paths: Sequence[FilePath], folder: FilePath) -> Sequence[FilePath]:
 
 
 def _predict(loaded: Any, file: SourceFile, columns: Sequence[str], wanted: Wanted, write: Write) -> None:
-    for part, table in _batches(file, columns):
+    for part, table in batches_in(file, columns):
         with _naming(part):
             predicted = predict_table(loaded, table, wanted)
         write(predicted)

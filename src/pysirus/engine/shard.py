@@ -99,29 +99,30 @@ class CountOtherValues(NodeSums):
 
 
 @dataclass(frozen=True)
-class RuleMoments:
+class OfRules:
+    """What asks about some rules and the rows of a shard."""
+
+    rules: Sequence[Term]
+    shape: Binned
+    seed: int
+
+    def given(self, shard: Shard) -> tuple[Sequence[Term], Binned, Response, int, int]:
+        """Rules, bins, response, seed, and the number of the first row."""
+        return self.rules, replace(self.shape, bins=shard.bins), shard.response, self.seed, shard.first_row
+
+
+class RuleMoments(OfRules):
     """How often do these rules and their pairs hold, and with which response?"""
 
-    rules: Sequence[Term]
-    shape: Binned
-    seed: int
-
     def __call__(self, shard: Shard) -> MomentSums:
-        binned = replace(self.shape, bins=shard.bins)
-        return moment_sums(self.rules, binned, shard.response, self.seed, shard.first_row)
+        return moment_sums(*self.given(shard))
 
 
-@dataclass(frozen=True)
-class RulePatterns:
+class RulePatterns(OfRules):
     """Which of these rules hold together, and with which response?"""
 
-    rules: Sequence[Term]
-    shape: Binned
-    seed: int
-
     def __call__(self, shard: Shard) -> Patterns:
-        binned = replace(self.shape, bins=shard.bins)
-        return rule_patterns(self.rules, binned, shard.response, self.seed, shard.first_row)
+        return rule_patterns(*self.given(shard))
 
 
 @dataclass(frozen=True)

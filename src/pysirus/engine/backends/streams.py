@@ -27,7 +27,7 @@ from pysirus._data.marks import Marks, comma_schema, decimal_of, marks_of
 from pysirus._data.read import PARQUET_MAGIC, KnownColumns, decompressed, read_file, sniff_codec
 from pysirus._families.target import TOO_LARGE
 from pysirus._parameters import ParameterError
-from pysirus.engine.backends.parquet import check_rows, check_same_columns, open_source, reason, tables_in
+from pysirus.engine.backends.parquet import SourceFile, check_rows, check_same_columns, open_source, reason, tables_in
 from pysirus.engine.backends.sources import find_files, is_csv, scan_files, state_of_csv
 from pysirus.engine.parts import width_of
 
@@ -258,10 +258,13 @@ def batches_of(X: Any, columns: Sequence[str] | None, how: Reading) -> Iterator[
         return
     for source in scan_files(files, how.text, known=how.known):
         names = source.schema.names if columns is None else _present(columns, source.schema.names)
-        width = sum(width_of(source.schema.field(name).type) for name in names)
-        n_rows = max(BATCH_ROWS[0], min(BATCH_ROWS[1], BATCH_BYTES // max(1, width)))
-        for _, table in tables_in(source, names, n_rows):
-            yield table
+        yield from (table for _, table in batches_in(source, names))
+
+
+def batches_in(source: SourceFile, names: Sequence[str]) -> Iterator[tuple[str, pa.Table]]:
+    """Rows of a file in tables of some megabytes, each with a name for messages."""
+    width = sum(width_of(source.schema.field(name).type) for name in names)
+    return tables_in(source, names, max(BATCH_ROWS[0], min(BATCH_ROWS[1], BATCH_BYTES // max(1, width))))
 
 
 def _present(wanted: Sequence[str], names: Sequence[str]) -> list[str]:
