@@ -8,7 +8,7 @@ PREDICT = "predict predict_proba decision_function predict_survival_function pre
 JUDGE = "score metrics coverage explain reasons nearest_change feature_importance text"
 CHANGE = "without adding with_rules with_reasons decide widget"
 USE = "save export report predict_to rows monitor with_reference refit card diff"
-ABOUT = "rules_ classes columns target mean positive_class decision_rule out_of_fold"
+ABOUT = "rules_ link classes columns target mean positive_class decision_rule out_of_fold"
 FRAME = "to_frame to_dict"
 MEMBERS = {
     "RuleModel": f"{PREDICT} {JUDGE} {CHANGE} {USE} {ABOUT}",
