@@ -203,7 +203,7 @@ export const WORDS = {
   "decide.groups": ["Groups", "Gruppen"],
   "decide.groups-note": ["How the list does in groups of rows, also by columns that it does not use. In brackets: 95% intervals.", "Wie gut die Liste in Gruppen von Zeilen ist, auch nach Spalten, die sie nicht verwendet. In Klammern: 95%-Intervalle."],
   "decide.by": ["Compare groups of", "Gruppen vergleichen nach"],
-  "decide.no-groups-risk": ["Groups are compared for numbers, counts, amounts and classes, not for times until an event.", "Gruppen werden bei Zahlen, Anzahlen, Beträgen und Klassen verglichen, nicht bei Zeiten bis zu einem Ereignis."],
+  "decide.no-groups-risk": ["Groups are compared for every kind of question but “How long until?”.", "Gruppen werden bei jeder Art von Frage verglichen, außer bei „Wie lange bis?“."],
   "decide.no-groups": ["No column has few enough values to make groups.", "Keine Spalte hat wenige genug Werte für Gruppen."],
   "decide.observed": ["observed", "beobachtet"],
   "decide.expected": ["predicted", "vorhergesagt"],

@@ -330,7 +330,7 @@ def offered(session: Session) -> list[str]:
 def file_of(session: Session, what: str) -> tuple[str, bytes]:
     """The name and the content of a file."""
     if what not in FILES:
-        raise ParameterError(f"There is no file '{what}'. There are: {', '.join(FILES)}.")
+        raise ParameterError(f"There is no file '{what}'. Take one that the page offers.")
     stem = Path(session.model_name).stem
     content = _content(session, what, session.folder / f"shipped{FILES[what]}")
     return f"{stem}{FILES[what]}", content if isinstance(content, bytes) else content.encode("utf-8")
