@@ -108,8 +108,8 @@ class RuleSet(Sequence[FittedTerm]):
                 columns["weight"] = [format_number(rule.weight or 0.0, 3) for rule in self]
             elif self.reading.adds_name:
                 columns[self.reading.adds_name] = [rule.adds_by(self.reading) for rule in self]
-        if any(rule.survival is not None for rule in self):
-            columns["events"] = [" / ".join(f"{side.n_events:,}" for side in rule.survival or ()) for rule in self]
+        if any(events := [" / ".join(f"{side.n_events:,}" for side in rule.survival or ()) for rule in self]):
+            columns["events"] = events
         return columns | self.support()
 
     def support(self) -> dict[str, list[str]]:
@@ -228,8 +228,8 @@ class RuleSet(Sequence[FittedTerm]):
     def _side_columns(self, reading: Reading, i: int, side: str) -> dict[str, list[Any]]:
         """What the data say on a side of each rule, and what it adds there."""
         data: dict[str, list[Any]] = {}
-        if any(rule.survival is not None for rule in self):
-            outcomes = [None if rule.survival is None else rule.survival[i] for rule in self]
+        outcomes = [(rule.survival or (None, None))[i] for rule in self]
+        if any(own is not None for own in outcomes):
             data[f"median_{side}"] = [None if own is None else own.median for own in outcomes]
             data[f"events_{side}"] = [None if own is None else own.n_events for own in outcomes]
         elif reading.adds_name:
