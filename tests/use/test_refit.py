@@ -154,3 +154,13 @@ def test_command_takes_files_in_batches_and_edited_models(run, model, tmp_path):
     code, out, _ = run("refit", tmp_path / "e.json", tmp_path / "new.csv", "-o", tmp_path / "f.json")
     assert code == 0 and pysirus.load(tmp_path / "f.json").facts.edits
     assert run("refit", tmp_path / "m.json", "-")[0] == 2
+
+
+def test_outputs_of_sides_with_few_rows_are_not_printed_as_nan():
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"x": rng.normal(size=400), "z": rng.normal(size=400)})
+    y = 2.0 * (X.x > 0) + rng.normal(size=400)
+    model = SirusRegressor(n_rules=4, n_trees=200, random_state=0).fit(X, y)
+    new = X.assign(x=np.where(np.arange(400) < 3, -1.0, 1.0 + X.x.abs()))
+    text = str(model.refit(new, 2.0 * (new.x > 0) + rng.normal(size=400)))
+    assert "too few rows" in text and "nan" not in text

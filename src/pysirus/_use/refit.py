@@ -77,7 +77,7 @@ class RuleOutputs:
         return {**vars(self), **sides, **numbers, "order_kept": self.order_kept}
 
     def __str__(self) -> str:
-        sides = [" / ".join(format_number(value, 3) for value in own) for own in (self.then, self.now)]
+        sides = [_sides_text(own) for own in (self.then, self.now)]
         by = f"{format_number(self.change, 2)} ± {format_number(self.standard_error, 2)}"
         return (
             f"rule {self.number}, if {one_line(self.rule)[:WIDTH]}: {sides[0]} then, {sides[1]} now; "
@@ -211,7 +211,8 @@ class Refit:
                 str(own.number),
                 one_line(own.rule)[:WIDTH],
                 own.fate,
-                *(" / ".join(format_number(value, 3) for value in side) for side in (own.then, own.now)),
+                _sides_text(own.then),
+                _sides_text(own.now),
                 f"{format_number(own.change, 2)} ± {format_number(own.standard_error, 2)}",
                 f"{own.p:.2g}{' !' if own.changed else ''}",
             ]
@@ -311,6 +312,11 @@ def _outputs(old: Model, found: Diff, parts: Parts, alpha: float, notes: list[st
         for (t, own), p in zip(tested, corrected)
     ]
     return tuple(sorted(rules, key=lambda own: own.number))
+
+
+def _sides_text(sides: tuple[float, float]) -> str:
+    """Outputs inside and outside in words; they are not known where either side has fewer than ten rows."""
+    return "too few rows" if any(map(math.isnan, sides)) else " / ".join(format_number(value, 3) for value in sides)
 
 
 def _clearest(watched: Monitoring, t: int) -> OutputChange:
