@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from pysirus.engine.parts import Answer, Part, sum_of
 from pysirus.engine.shard import Shard
@@ -38,7 +39,7 @@ class MemoryRows:
 
     def map_reduce_response(self, query: Callable[[Part], Answer | None]) -> Answer:
         """Ask a query that reads the response and the weights alone."""
-        return self.map_reduce(query)
+        return sum_of(query(replace(part, X=None)) for part in self._parts)
 
     def encode(self, query: Callable[[Part], Shard]) -> MemoryShards:
         """Put every part into bins."""

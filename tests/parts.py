@@ -140,7 +140,7 @@ class CountedRows(MemoryRows):
 
     def map_reduce_response(self, query):
         self.count["response"] += 1
-        return super().map_reduce(query)
+        return super().map_reduce_response(query)
 
     def encode(self, query):
         self.count["encode"] += 1

@@ -217,8 +217,8 @@ def test_the_report_shows_evidence_as_it_is_or_as_json(model, rows, tmp_path, ru
     other = SirusRegressor(n_rules=2, n_trees=50, random_state=5).fit(X[["b", "c"]], y)
     for wrong, message in (
         (other.evidence(X[["b", "c"]], y, n_resamples=4), "is about other rules than the model has"),
-        ({"terms": 3}, "must be what"),
-        ("x", "must be what"),
+        ({"terms": 3}, "must be evidence about this model"),
+        ("x", "must be evidence about this model"),
     ):
         with pytest.raises(ParameterError, match=message):
             model.report(evidence=wrong)

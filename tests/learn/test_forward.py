@@ -13,6 +13,7 @@ import pysirus
 from pysirus import DataError, SirusClassifierCV, SirusRegressorCV
 from pysirus._learn.tuning.splits import derive, forward_folds, periods_of, read_times
 from pysirus._parameters import ParameterError
+from pysirus.engine.door import InBatches
 from pysirus.report import summary
 
 GIVEN = {"cv": "forward", "n_trees": 100, "random_state": 0, "max_rules": 6}
@@ -134,6 +135,17 @@ def test_files_and_dask_give_the_same_model(model, rows, tmp_path) -> None:
     for name in ("files", "door", "dask"):
         for key in ("rules", "tuning", "facts", "roles"):
             assert found[name][key] == found["memory"][key], (name, key)
+
+
+def test_a_part_may_hold_the_last_period_alone(rows, tmp_path) -> None:
+    dd = pytest.importorskip("dask.dataframe")
+    ordered = rows.sort_values("month", ignore_index=True)
+    for month, own in ordered.groupby("month"):
+        own.to_parquet(tmp_path / f"{month}.parquet")
+    expected = SirusRegressorCV(**GIVEN).fit(ordered, "y", time="month")
+    for there in (InBatches(tmp_path), dd.from_pandas(ordered, npartitions=6)):
+        found = SirusRegressorCV(**GIVEN).fit(there, "y", time="month")
+        assert found.rules_ == expected.rules_ and found.path_ == expected.path_
 
 
 def test_weights_of_zero_leave_rows_out_of_periods(rows) -> None:

@@ -16,6 +16,7 @@ from typing import Any, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus._data.table import Table
 from pysirus._families.responses import IntegerRows, Response
 from pysirus._learn.tuning.splits import (
     FORWARD,
@@ -43,8 +44,8 @@ from pysirus.engine.columns import (
     summary_near,
     zoom_columns,
 )
-from pysirus.engine.parts import Fingerprinted, Fingerprints, Part, sum_of_some
-from pysirus.engine.read import PartReader, PartRows, ResponseStats, naming, stats_of
+from pysirus.engine.parts import Part, sum_of_some
+from pysirus.engine.read import PartQuery, PartRows, ResponseStats, naming, stats_of
 from pysirus.engine.summary import ColumnSummary, summary_of
 
 Key = TypeVar("Key", bound=Hashable)
@@ -196,10 +197,9 @@ def sums_without(answers: Sequence[Any]) -> list[Any]:
 
 
 @dataclass(frozen=True)
-class FoldQuery:
+class FoldQuery(PartQuery[Answers[Key, Answer]]):
     """A query that each part answers for the rows that each fold holds out."""
 
-    read: PartReader
     folds: Repetition
     first_rows: Mapping[int, int]
 
@@ -207,37 +207,38 @@ class FoldQuery:
         """The number of the first row of a part."""
         return self.read.first_row(part, self.first_rows)
 
+    def blocks(self, part: Part, response: Response) -> Iterator[tuple[int, NDArray[np.intp]]]:
+        """Of the rows of a part those of each block, where there are any."""
+        return self.folds.blocks(self.first_row(part), response)
+
 
 @dataclass(frozen=True)
-class GroupQuery:
+class GroupQuery(PartQuery[Answers[int, NDArray[Any]]]):
     """Which group is each row in, or of which time is it?"""
 
-    read: PartReader
     of_times: bool = False
 
-    def __call__(self, part: Part) -> Fingerprinted[Answers[int, NDArray[Any]]] | None:
-        response, fingerprints = self.read.response(part)
+    def answer(self, part: Part, table: Table, response: Response) -> Answers[int, NDArray[Any]]:
+        """The groups of a part, checked."""
         groups = np.asarray(part.weighing().groups)
         with naming(part):
             (read_times if self.of_times else check_known)(groups)
-        return Fingerprinted(Answers({part.number: groups}), fingerprints) if response.n_rows else None
+        return Answers({part.number: groups})
 
 
 @dataclass(frozen=True)
-class FoldStatsQuery(FoldQuery):
+class FoldStatsQuery(FoldQuery[int, ResponseStats]):
     """Within which limits do the rows of each block answer and weigh?"""
 
-    def __call__(self, part: Part) -> Fingerprinted[Answers[int, ResponseStats]] | None:
-        response, fingerprints = self.read.response(part)
-        if not response.n_rows:
-            return None
-        blocks = self.folds.blocks(self.first_row(part), response)
-        extents = {block: stats_of(part.number, response.take(rows)) for block, rows in blocks}
-        return Fingerprinted(Answers(extents), fingerprints)
+    def answer(self, part: Part, table: Table, response: Response) -> Answers[int, ResponseStats]:
+        """The limits of each block."""
+        return Answers(
+            {block: stats_of(part.number, response.take(rows)) for block, rows in self.blocks(part, response)}
+        )
 
 
 @dataclass(frozen=True)
-class ScaledFoldQuery(FoldQuery):
+class ScaledFoldQuery(FoldQuery[Any, Answer]):
     """A query about columns, whose answer depends on the scale on which the response becomes integers."""
 
     scales: tuple[Scale, ...]  # of the rows that each fold learns from
@@ -259,52 +260,45 @@ class ScaledFoldQuery(FoldQuery):
             if self.folds.learns(fold, block)
         }
 
-    def pieces(self, part: Part) -> tuple[list[tuple[int, Any, Response]], Fingerprints]:
-        """The columns and the response of each block."""
-        table, response, fingerprints = self.read(part)
-        if not response.n_rows:
-            return [], fingerprints
-        blocks = self.folds.blocks(self.first_row(part), response)
-        return [(block, table.take(rows), response.take(rows)) for block, rows in blocks], fingerprints
-
 
 @dataclass(frozen=True)
-class FoldColumns(ScaledFoldQuery):
+class FoldColumns(ScaledFoldQuery[ColumnSummary]):
     """What are the columns like in the rows that each fold holds out, those in a plan around some quantiles?"""
 
     budget: int
     plan: ZoomPlan
 
-    def __call__(self, part: Part) -> Fingerprinted[Answers[Any, ColumnSummary]] | None:
+    def answer(self, part: Part, table: Table, response: Response) -> Answers[Any, ColumnSummary]:
+        """Summaries by column, block and key."""
         found: dict[Any, ColumnSummary] = {}
         zooms = {zoom.index: zoom for zoom in self.plan.columns}
-        pieces, fingerprints = self.pieces(part)
-        for fold, table, response in pieces:
-            made: dict[ScaleKey, IntegerRows] = {}
-            for i, column in enumerate(table.columns):
-                for key, scale in self.scales_by_key(fold, i).items():
-                    rows = made.setdefault(key, IntegerRows(replace(response, part_of=scale)))
-                    found[i, fold, key] = (
-                        summary_near(column, rows, zooms[i], self.budget)
+        for block, rows in self.blocks(part, response):
+            answers, made = response.take(rows), dict[ScaleKey, IntegerRows]()
+            for i, column in enumerate(table.take(rows).columns):
+                for key, scale in self.scales_by_key(block, i).items():
+                    own = made.setdefault(key, IntegerRows(replace(answers, part_of=scale)))
+                    found[i, block, key] = (
+                        summary_near(column, own, zooms[i], self.budget)
                         if i in zooms
-                        else summary_of(column, rows, self.budget)
+                        else summary_of(column, own, self.budget)
                     )
-        return Fingerprinted(Answers(found), fingerprints) if found else None
+        return Answers(found)
 
 
 @dataclass(frozen=True)
-class FoldZooms(ScaledFoldQuery):
+class FoldZooms(ScaledFoldQuery[ZoomAnswer]):
     """Where exactly between two values are these quantiles, in the rows that each fold holds out?"""
 
     plan: ZoomPlan
 
-    def __call__(self, part: Part) -> Fingerprinted[Answers[Any, ZoomAnswer]] | None:
+    def answer(self, part: Part, table: Table, response: Response) -> Answers[Any, ZoomAnswer]:
+        """Neighbourhoods by block and key."""
         found: dict[Any, ZoomAnswer] = {}
-        pieces, fingerprints = self.pieces(part)
-        for fold, table, response in pieces:
-            for key, scale in self.scales_by_key(fold).items():
-                found[fold, key] = zoom_columns(table, replace(response, part_of=scale), self.plan)
-        return Fingerprinted(Answers(found), fingerprints) if found else None
+        for block, rows in self.blocks(part, response):
+            own, answers = table.take(rows), response.take(rows)
+            for key, scale in self.scales_by_key(block).items():
+                found[block, key] = zoom_columns(own, replace(answers, part_of=scale), self.plan)
+        return Answers(found)
 
 
 # ------------------------------------------------------------------------------------------------------------- folds
@@ -323,10 +317,8 @@ def draw_repetitions(
         )
     check_integer("cv", cv, 2)
     n_folds, stats = int(cv), parts.stats
-    ranks = {sum(own): own for own in stats.ranks.values()}
-    drawn = (
-        Repetition(StratifiedFolds(n_folds, derive(seed, repeat), stats.sizes), ranks) for repeat in range(n_repeats)
-    )
+    deals = (StratifiedFolds(n_folds, derive(seed, repeat), stats.sizes) for repeat in range(n_repeats))
+    drawn = (Repetition(deal, stats.ranks_by_row) for deal in deals)
     if not parts.rows.grouped:
         check_enough(n_folds, stats.n_rows)
         return None, drawn
@@ -337,23 +329,22 @@ def draw_repetitions(
 
 def beside(parts: PartRows, query: GroupQuery) -> NDArray[Any]:
     """The groups, or times, of all rows."""
-    found = parts.detector(parts.rows.map_reduce_response(query)).by_key
+    found = parts.ask_response(query).by_key
     return np.concatenate([found[part] for part in sorted(found)])
 
 
 def _forward(n_repeats: int, parts: PartRows, seed: int) -> tuple[Periods, Iterator[Repetition]]:
     """Folds that learn from the rows before each period, the same in every repetition."""
     folds = forward_folds(read_times(beside(parts, GroupQuery(parts.read, of_times=True))))
-    ranks = {sum(own): own for own in parts.stats.ranks.values()}
     deal = StratifiedFolds(folds.n_folds, seed, parts.stats.sizes)
-    return folds.periods, repeat(Repetition(deal, ranks, folds.fold, forward=True), n_repeats)
+    return folds.periods, repeat(Repetition(deal, parts.stats.ranks_by_row, folds.fold, forward=True), n_repeats)
 
 
 def fold_stats(parts: PartRows, folds: Repetition) -> tuple[ResponseStats, ...]:
     """What is known of the responses of the rows that each fold learns from."""
     whole = parts.stats
     query = FoldStatsQuery(parts.read, folds, whole.first_rows)
-    blocks = parts.detector(parts.rows.map_reduce_response(query)).by_key
+    blocks = parts.ask_response(query).by_key
     found, none = [], (0,) * len(whole.sizes)
     for fold, own in enumerate(folds.sums([blocks.get(block) for block in range(folds.n_blocks)])):
         learned = [blocks[block].strata for block in blocks if folds.learns(fold, block)]
@@ -377,7 +368,7 @@ class FoldSummaries:
     def find(self, budget: int, plan: ZoomPlan, limits: Mapping[str, int]) -> list[tuple[ColumnSummary, ...]]:
         """One pass over the columns; another one where the quantiles of a fold are not where the plan looks."""
         query = FoldColumns(self.parts.read, self.folds, self._first_rows, self.scales, self.labels, budget, plan)
-        found = self.parts.detector(self.parts.rows.map_reduce(query)).by_key
+        found = self.parts.ask(query).by_key
         planned = {zoom.index for zoom in plan.columns}
         columns, missed = [], set()
         for i in range(len(self.parts.detector.names)):
@@ -401,7 +392,7 @@ class FoldSummaries:
         every = list(summaries)
         while plan := needs_zoom(every, **limits):
             query = FoldZooms(self.parts.read, self.folds, self._first_rows, self.scales, self.labels, plan)
-            found = self.parts.detector(self.parts.rows.map_reduce(query)).by_key
+            found = self.parts.ask(query).by_key
             keys = [query.scale_key(fold) for fold in range(self.folds.n_folds)]
             for place, zoom in enumerate(plan.columns):  # one after the other: sums of all at once take some room
                 here = {key: ZoomAnswer(answer.columns[place : place + 1]) for key, answer in found.items()}

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
+from typing import Any, Generic
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,7 +32,16 @@ from pysirus._families.responses import ClassResponse, Response
 from pysirus._families.target import PartReading, Target
 from pysirus._runtime.sums import Scale, all_whole
 from pysirus._text.message import TARGET, WEIGHTS, about_part
-from pysirus.engine.parts import ChangeDetector, Fingerprinted, Fingerprints, Part, RowDataset, changed, fingerprints_of
+from pysirus.engine.parts import (
+    Answer,
+    ChangeDetector,
+    Fingerprinted,
+    Fingerprints,
+    Part,
+    RowDataset,
+    changed,
+    fingerprints_of,
+)
 
 
 @contextmanager
@@ -174,6 +184,11 @@ class ResponseStats:
         return dict(zip(sorted(self.strata), map(tuple, before.tolist())))
 
     @property
+    def ranks_by_row(self) -> dict[int, tuple[int, ...]]:
+        """The same by the number of the first row of each part."""
+        return {sum(own): own for own in self.ranks.values()}
+
+    @property
     def sizes(self) -> tuple[int, ...]:
         """Rows of each stratum of all parts."""
         return tuple(map(sum, zip(*self.strata.values())))
@@ -242,9 +257,12 @@ def read_response(rows: RowDataset, family: Target) -> tuple[Reading, ResponseSt
     return replace(reading, weighted=stats.weighted, scale=stats.scale()), stats, detector
 
 
+NO_COLUMNS = Table((), 0, None)
+
+
 @dataclass(frozen=True)
 class PartReader:
-    """A part in, its columns and response out, without rows of weight zero."""
+    """A part in, its columns and response out, without rows of weight zero; no columns where it came without."""
 
     reading: Reading
     categorical: Any
@@ -256,27 +274,37 @@ class PartReader:
             part = part.weighing()
             table, response = self._table(part.X), self.reading(part)
             found = tuple(column.name for column in table.columns)
-        if self.names is not None and found != self.names:
+        if part.X is not None and self.names is not None and found != self.names:
             raise changed(part.name, f"its columns are {', '.join(found[:8])}", self.reading.advice)
         return table, response, fingerprints_of(part, response, table.columns)
 
     def _table(self, X: Any) -> Table:
+        if X is None:
+            return NO_COLUMNS
         if self.recipe is None:
             return read_table(X, categorical=self.categorical, part=True)
         return read_part(X, self.recipe, categorical=self.categorical)
-
-    def response(self, part: Part) -> tuple[Response, Fingerprints]:
-        """The response alone."""
-        with naming(part):
-            part = part.weighing()
-            response = self.reading(part)
-        return response, fingerprints_of(part, response)
 
     def first_row(self, part: Part, first_rows: Mapping[int, int]) -> int:
         """The number of the first row of a part, which an earlier pass has found."""
         if part.number not in first_rows:
             raise changed(part.name, "it had no rows in an earlier pass", self.reading.advice)
         return first_rows[part.number]
+
+
+@dataclass(frozen=True)
+class PartQuery(ABC, Generic[Answer]):
+    """A query about columns and response. A part with rows always answers: its fingerprint says that it is there."""
+
+    read: PartReader
+
+    def __call__(self, part: Part) -> Fingerprinted[Answer] | None:
+        table, response, fingerprints = self.read(part)
+        return Fingerprinted(self.answer(part, table, response), fingerprints) if response.n_rows else None
+
+    @abstractmethod
+    def answer(self, part: Part, table: Table, response: Response) -> Answer:
+        """What the rows of a part answer."""
 
 
 @dataclass(frozen=True)
@@ -287,6 +315,14 @@ class PartRows:
     read: PartReader
     stats: ResponseStats
     detector: ChangeDetector
+
+    def ask(self, query: Callable[[Part], Fingerprinted[Answer] | None]) -> Answer:
+        """What all parts answer together, once they are what they were in the pass before."""
+        return self.detector(self.rows.map_reduce(query))
+
+    def ask_response(self, query: Callable[[Part], Fingerprinted[Answer] | None]) -> Answer:
+        """The same of a query that reads the response and the weights alone."""
+        return self.detector(self.rows.map_reduce_response(query))
 
     def prepared(self, recipe: ColumnRecipe | None) -> PartRows:
         """The same, with features that are made of columns."""

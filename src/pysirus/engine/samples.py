@@ -15,8 +15,9 @@ from typing import Any
 from numpy.typing import NDArray
 
 from pysirus._bins.numeric import Brackets, Threshold, find_brackets
-from pysirus._data.table import recode_table
+from pysirus._data.table import Table, recode_table
 from pysirus._families.base import Family
+from pysirus._families.responses import Response
 from pysirus._families.row_metrics import Predicted, Tally, Yardstick
 from pysirus._learn.fit import FitPlan, learn_list
 from pysirus._learn.grow import Settings
@@ -26,7 +27,7 @@ from pysirus._learn.tuning.splits import FOREST, Draw, StratifiedFolds, check_kn
 from pysirus._model.model import Model
 from pysirus._runtime.console import show_folds
 from pysirus.engine.folds import Answers, FoldQuery, GroupQuery, Samples, beside
-from pysirus.engine.parts import EngineOptions, Fingerprinted, Part
+from pysirus.engine.parts import EngineOptions, Part
 from pysirus.engine.read import PartRows
 from pysirus.engine.train import ShardTraining, bin_parts
 from pysirus.engine.tune import FoldsOfParts
@@ -35,46 +36,42 @@ SMALLEST = 0.25  # the share of the rows in the smallest sample that is drawn
 
 
 @dataclass(frozen=True)
-class BracketsOfSamples(FoldQuery):
+class BracketsOfSamples(FoldQuery[int, Brackets]):
     """Which values of each sample are next to the numbers that its rules compare with?"""
 
     models: tuple[Model, ...]
     places: tuple[tuple[Threshold, ...], ...]
 
-    def __call__(self, part: Part) -> Fingerprinted[Answers[int, Brackets]] | None:
-        table, response, fingerprints = self.read(part)
-        if not response.n_rows:
-            return None
+    def answer(self, part: Part, table: Table, response: Response) -> Answers[int, Brackets]:
+        """The brackets of each sample."""
         found: dict[int, Brackets] = {}
-        for block, rows in self.folds.blocks(self.first_row(part), response):
+        for block, rows in self.blocks(part, response):
             own = table.take(rows)
             for sample, (model, places) in enumerate(zip(self.models, self.places)):
                 if places and self.folds.learns(sample, block):
                     here = find_brackets(recode_table(own, model.features), places)
                     found[sample] = found[sample] + here if sample in found else here
-        return Fingerprinted(Answers(found), fingerprints)
+        return Answers(found)
 
 
 @dataclass(frozen=True)
-class TalliesOfPeriods(FoldQuery):
+class TalliesOfPeriods(FoldQuery[int, Tally]):
     """How well is each period but the first predicted by the model of the rows before it?"""
 
     models: tuple[Model, ...]
     family: Family
     like: Yardstick
 
-    def __call__(self, part: Part) -> Fingerprinted[Answers[int, Tally]] | None:
-        table, response, fingerprints = self.read(part)
-        if not response.n_rows:
-            return None
+    def answer(self, part: Part, table: Table, response: Response) -> Answers[int, Tally]:
+        """What the rows of each period say."""
         found: dict[int, Tally] = {}
-        for block, rows in self.folds.blocks(self.first_row(part), response):
+        for block, rows in self.blocks(part, response):
             if block:
                 model, truth = self.models[block - 1], response.take(rows)
                 values = model.decision(recode_table(table.take(rows), model.features)).reshape(len(rows), -1)
                 seen = Predicted(values, truth.truth, self.family.metric_weights(truth))
                 found[block] = self.family.tally(seen, self.like)
-        return Fingerprinted(Answers(found), fingerprints)
+        return Answers(found)
 
 
 class SampledParts:
@@ -95,8 +92,7 @@ class SampledParts:
 
     def samples(self, draw: Draw) -> Samples:
         """A draw, as the parts know it."""
-        stats = self.parts.stats
-        ranks = {sum(own): own for own in stats.ranks.values()}
+        stats, ranks = self.parts.stats, self.parts.stats.ranks_by_row
         if isinstance(draw.block, StratifiedFolds):
             return Samples(draw.block, ranks, takes=draw.takes)
         return Samples(StratifiedFolds(len(draw.takes[0]), 0, stats.sizes), ranks, draw.block, takes=draw.takes)
@@ -127,11 +123,11 @@ class SampledParts:
         """The models with short thresholds: one more pass over the rows."""
         places = tuple(tuple(threshold_places(model)) for model in models)
         query = BracketsOfSamples(self.parts.read, samples, self.parts.stats.first_rows, tuple(models), places)
-        found = self.parts.detector(self.parts.rows.map_reduce(query)).by_key
+        found = self.parts.ask(query).by_key
         return [with_brackets(model, found[k].brackets if places[k] else ()) for k, model in enumerate(models)]
 
     def tallies(self, draw: Draw, models: Sequence[Model], family: Family, like: Yardstick) -> dict[int, Tally]:
         """What the rows of each period say of the model of those before it."""
         first_rows = self.parts.stats.first_rows
         query = TalliesOfPeriods(self.parts.read, self.samples(draw), first_rows, tuple(models), family, like)
-        return dict(self.parts.detector(self.parts.rows.map_reduce(query)).by_key)
+        return dict(self.parts.ask(query).by_key)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from hashlib import blake2b
-from typing import TYPE_CHECKING, Any, Generic
+from typing import Any, Generic
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,9 +38,6 @@ from pysirus.engine.parts import (
     sum_of_some,
     total_of,
 )
-
-if TYPE_CHECKING:
-    from pysirus.engine.parts import ShardDataset
 
 BLOCK = 64  # trees that the core grows side by side
 
@@ -367,7 +364,8 @@ class _Counting(Generic[Answer]):
         return Counted(self.query(shard), total_of(shard.fingerprints))
 
 
-def _nothing(shard: Shard) -> int:
+def nothing(shard: Shard) -> int:
+    """Asks nothing of a shard."""
     return 0
 
 
@@ -382,7 +380,7 @@ class VerifiedShards:
         """Ask every shard, and add up the answers."""
         counted: Counted[Any] = self._shards.map_reduce(_Counting(query))
         if counted.total != self._total:
-            fingerprinted: Fingerprinted[int] = self._shards.map_reduce(WithFingerprints(_nothing))
+            fingerprinted: Fingerprinted[int] = self._shards.map_reduce(WithFingerprints(nothing))
             check_unchanged(self._fingerprints, fingerprinted.fingerprints, self._names, self._advice)
             raise changed("A part of the rows", "it was read again and was another", self._advice)
         answer: Answer = sum_of([counted.answer])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Generic
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +13,7 @@ from pysirus._bins.cuts import Binned, Cuts, Grids, NumberGrid, as_compared, gri
 from pysirus._bins.numeric import ColumnLine, lines_of
 from pysirus._data.column import DataError
 from pysirus._data.frame import say_index
-from pysirus._data.table import Feature, TooManyLevelsError, check_columns, recode_table
+from pysirus._data.table import Feature, Table, TooManyLevelsError, check_columns, recode_table
 from pysirus._families.responses import Response
 from pysirus._forest.forest import GrowingForest, Recipe
 from pysirus._learn.constraints import read_given, rows_of_given
@@ -38,8 +38,8 @@ from pysirus.engine.columns import (
     warn_of_ids,
     zoom_columns,
 )
-from pysirus.engine.parts import EngineOptions, Fingerprinted, Part, ShardDataset
-from pysirus.engine.read import PartReader, PartRows, naming
+from pysirus.engine.parts import EngineOptions, Part, ShardDataset
+from pysirus.engine.read import PartQuery, PartReader, PartRows, naming
 from pysirus.engine.shard import (
     LineQuery,
     MappedShards,
@@ -143,49 +143,42 @@ class Columns:
 
 
 @dataclass(frozen=True)
-class ColumnQuery:
+class ColumnQuery(PartQuery[Columns]):
     """What are the columns like?"""
 
-    read: PartReader
     budget: int
 
-    def __call__(self, part: Part) -> Fingerprinted[Columns] | None:
-        table, response, fingerprints = self.read(part)
-        if response.n_rows == 0:
-            return None
+    def answer(self, part: Part, table: Table, response: Response) -> Columns:
+        """A summary of each."""
         with naming(part):
             summaries = summarise_columns(table, response, budget=self.budget)
-        return Fingerprinted(Columns(summaries, table.names is not None, part.name, table.index), fingerprints)
+        return Columns(summaries, table.names is not None, part.name, table.index)
 
 
 @dataclass(frozen=True)
-class ZoomQuery:
+class ZoomQuery(PartQuery[ZoomAnswer]):
     """Where exactly between two values are these quantiles?"""
 
-    read: PartReader
     plan: ZoomPlan
 
-    def __call__(self, part: Part) -> Fingerprinted[ZoomAnswer] | None:
-        table, response, fingerprints = self.read(part)
-        return Fingerprinted(zoom_columns(table, response, self.plan), fingerprints) if response.n_rows else None
+    def answer(self, part: Part, table: Table, response: Response) -> ZoomAnswer:
+        """The neighbourhood of each."""
+        return zoom_columns(table, response, self.plan)
 
 
 @dataclass(frozen=True)
-class TableQuery(Generic[Answer]):
+class TableQuery(PartQuery[Answer]):
     """What does a question find in the columns as a model knows them?"""
 
-    read: PartReader
     features: tuple[Feature, ...]
     first_rows: dict[int, int]
     question: RowQuery[Answer]
 
-    def __call__(self, part: Part) -> Fingerprinted[Answer] | None:
-        table, response, fingerprints = self.read(part)
-        if response.n_rows == 0:
-            return None
+    def answer(self, part: Part, table: Table, response: Response) -> Answer:
+        """What the question finds in a part."""
         with naming(part):
             table = recode_table(table, self.features)
-        return Fingerprinted(self.question(table, response, self.read.first_row(part, self.first_rows)), fingerprints)
+        return self.question(table, response, self.read.first_row(part, self.first_rows))
 
 
 @dataclass(frozen=True)
@@ -294,8 +287,8 @@ def bin_parts(
     parts: PartRows, target: str, options: EngineOptions, settings: Settings, *, share: float = 0.9
 ) -> ShardTraining:
     """Find the cuts of every column, and put every row into its bins; ``share`` is that of the rows of a fold."""
-    rows, detector, read, limits = parts.rows, parts.detector, parts.read, limits_of(settings)
-    columns = detector(rows.map_reduce(ColumnQuery(read, options.tally)))
+    detector, read, limits = parts.detector, parts.read, limits_of(settings)
+    columns = parts.ask(ColumnQuery(read, options.tally))
     check_columns(columns.summaries)
     say_index(columns.index)
     if columns.named:
@@ -305,14 +298,14 @@ def bin_parts(
     detector.names = tuple(summary.name for summary in summaries)
     read = replace(read, names=detector.names)
     while options.exact and (plan := needs_zoom([summaries], **limits)) is not None:
-        summaries = refine(summaries, plan, detector(rows.map_reduce(ZoomQuery(read, plan))))
+        summaries = refine(summaries, plan, parts.ask(ZoomQuery(read, plan)))
     scheme = with_ends(scheme_of(summaries, settings, parts.labels), columns.summaries, settings)
     features = features_of(scheme.cuts)
     encoder = Encoder(read, features, scheme.cuts, parts.stats.first_rows, scheme.given, scheme.grids)
-    shards = rows.encode(encoder)
+    shards = parts.rows.encode(encoder)
 
     def ask_table(question: RowQuery[Any]) -> Any:
-        return detector(rows.map_reduce(TableQuery(read, features, parts.stats.first_rows, question)))
+        return parts.ask(TableQuery(read, features, parts.stats.first_rows, question))
 
     try:
         steady, sizes = ask_first(shards, detector, SizeQuery([c.n_bins for c in scheme.cuts]))

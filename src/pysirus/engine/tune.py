@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pysirus import _core
 from pysirus._bins.cuts import Cuts, grids_of
 from pysirus._data.column import MISSING, Column
-from pysirus._data.table import Feature, as_feature, recode_table
+from pysirus._data.table import Feature, Table, as_feature, recode_table
 from pysirus._families.responses import Response
 from pysirus._learn.constraints import with_required
 from pysirus._learn.grow import Settings, candidates_of, features_of
@@ -39,9 +39,9 @@ from pysirus._runtime.sums import Scale
 from pysirus._text.message import Parameter
 from pysirus.engine.folds import BEFORE, Answers, FoldQuery, FoldSummaries, Repetition, fold_stats
 from pysirus.engine.lockstep import run_lockstep
-from pysirus.engine.parts import EngineOptions, Fingerprinted, Part, ShardDataset
+from pysirus.engine.parts import EngineOptions, Part, ShardDataset
 from pysirus.engine.read import PartRows, ResponseStats
-from pysirus.engine.shard import MappedShards, Shard, SizeQuery, ask_first
+from pysirus.engine.shard import MappedShards, Shard, SizeQuery, ask_first, nothing
 from pysirus.engine.train import BinningScheme, Encoder, ShardTraining, ask_lines, in_order, limits_of, scheme_of
 
 Answer = TypeVar("Answer")
@@ -68,22 +68,20 @@ Learned = tuple[FoldLists, tuple[Feature, ...]]
 
 
 @dataclass(frozen=True)
-class HeldOutQuery(FoldQuery):
+class HeldOutQuery(FoldQuery[int, HeldOutLosses]):
     """What do the rows that each fold holds out say of its lists?"""
 
     learned: tuple[Learned, ...]
     weighing: Weighing
 
-    def __call__(self, part: Part) -> Fingerprinted[Answers[int, HeldOutLosses]] | None:
-        table, response, fingerprints = self.read(part)
-        if not response.n_rows:
-            return None
+    def answer(self, part: Part, table: Table, response: Response) -> Answers[int, HeldOutLosses]:
+        """The losses of each fold."""
         found = {}
         for fold, rows in self.folds.held_out(self.first_row(part), response):
             lists, features = self.learned[fold]
             seen = recode_table(table.take(rows), features)
             found[fold] = judge_fold(lists, seen, response.take(rows), self.weighing)
-        return Fingerprinted(Answers(found), fingerprints)
+        return Answers(found)
 
 
 def fit_folds_of_parts(
@@ -163,7 +161,7 @@ class FoldsOfParts:
         encoder = Encoder(parts.read, self.whole.features, grid, parts.stats.first_rows, grids=numbers, beside=folds)
         shards = parts.rows.encode(encoder)
         try:
-            steady, _ = ask_first(shards, parts.detector, _nothing)
+            steady, _ = ask_first(shards, parts.detector, nothing)
             progress = partial(show_rows, parts.stats.n_rows) if self.settings.verbose else None
             return run_lockstep(steady, learners, self.settings.n_threads, progress, doing)
         finally:
@@ -226,12 +224,8 @@ class FoldTuning:
         """Ask held-out rows, where they lie, what they say of the lists."""
         parts = self.folds.parts
         query = HeldOutQuery(parts.read, folds, parts.stats.first_rows, tuple(learned), self.plan.weighing)
-        said = parts.detector(parts.rows.map_reduce(query)).by_key
+        said = parts.ask(query).by_key
         return [fold_result(lists, features, said[fold]) for fold, (lists, features) in enumerate(learned)]
-
-
-def _nothing(shard: Shard) -> int:
-    return 0
 
 
 def _renumbered(whole: ResponseStats, fold: ResponseStats) -> dict[int, int]:
@@ -250,7 +244,7 @@ def _renumbered(whole: ResponseStats, fold: ResponseStats) -> dict[int, int]:
 
 
 MAX_BINS = 256
-Table = NDArray[np.uint8]  # [256]: what becomes of each bin of a column of the grid
+ByteTable = NDArray[np.uint8]  # [256]: what becomes of each bin of a column of the grid
 
 
 def grid_of(whole: Sequence[Cuts], folds: Sequence[BinningScheme]) -> tuple[Cuts, ...] | None:
@@ -287,7 +281,7 @@ class GridReading:
     """Bins of the grid in, the bins of a fold out."""
 
     columns: NDArray[np.uint8]  # [column, 256]: what it makes of each bin of a column of the grid
-    given: tuple[tuple[tuple[int, Table], ...], ...]  # of each rule that is given: column, 1 where a condition holds
+    given: tuple[tuple[tuple[int, ByteTable], ...], ...]  # of each given rule: column, 1 where a condition holds
 
     @classmethod
     def of(cls, grid: Sequence[Cuts], scheme: BinningScheme) -> GridReading:
