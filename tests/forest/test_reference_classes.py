@@ -36,7 +36,7 @@ def in_span(model, conditions_of_rules):
     position = {rule.path: i for i, rule in enumerate(model.candidates_)}
     for rule in model.selected_:
         assert span.add(rule_vector(model._paths.codes[position[rule.path]].tolist(), cuts))
-    return sum(not span.reduce(rule_vector(codes, cuts)) for codes in conditions_of_rules(cuts))
+    return sum(not Span(dict(span.rows)).add(rule_vector(codes, cuts)) for codes in conditions_of_rules(cuts))
 
 
 def readable(conditions):
