@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -128,6 +128,12 @@ class Figures:
 
 
 Study = Mapping[tuple[str, str], Figures]  # (table, method)
+
+
+def on_same_folds(*figures: Figures) -> list[Figures]:
+    """The figures of some methods in the repetitions that all of them have."""
+    common = sorted(set.intersection(*(set(own.by_repetition) for own in figures)))
+    return [replace(own, by_repetition={r: own.by_repetition[r] for r in common}) for own in figures]
 
 
 def standard_error(values: NDArray[np.float64]) -> float | None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from studies.classes.figures import Figures, Study, paired, standard_error
 from studies.classes.methods import METHODS
 from studies.classes.problems import SEVERAL_CLASSES, TABLES, TWO_CLASSES
+from studies.results import on_same_folds
 
 LOG_LOSS_RATIO = 1.05
 STABILITY = 0.70
@@ -59,7 +60,7 @@ Rule = Callable[..., Check]
 def _claim(study: Study, text: str, tables: Sequence[str], needed: int, methods: Sequence[str], rule: Rule) -> Claim:
     """A rule on every table that has figures of all methods it compares."""
     checks = [
-        rule(table, *(study[table, method] for method in methods))
+        rule(table, *on_same_folds(*(study[table, method] for method in methods)))
         for table in tables
         if all((table, method) in study for method in methods)
     ]
@@ -120,7 +121,7 @@ def claims(study: Study) -> list[Claim]:
             _near_the_better,
         ),
         _claim(study, f"{stages}: log loss below that of equal weights", two, 7, ("stages", "equal"), _below_equal),
-        _claim(study, f"{stages}: stability at least {STABILITY:.2f}", two, 5, ("stages",), _stable),
+        _claim(study, f"{stages}: stability between folds at least {STABILITY:.2f}", two, 5, ("stages",), _stable),
         _claim(
             study, f"{stages}: accuracy above the majority's share", two, 7, ("stages", "majority"), _above_majority
         ),

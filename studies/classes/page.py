@@ -18,7 +18,7 @@ COLUMNS = {
     "balanced_accuracy": "balanced accuracy",
     "calibration_error": "calibration error",
     "rules": "rules",
-    "stability": "stability",
+    "stability": "stability between folds",
 }
 
 
@@ -59,22 +59,23 @@ def _fewer(study: Study) -> str:
 def _head(study: Study) -> str:
     paragraphs = [
         "# Classifiers, compared",
-        f"This study compares classifiers on {len(TABLES)} tables, with {N_FOLDS} stratified folds and {N_REPETITIONS} "
-        "repetitions. All methods use the same folds and are tuned inside the training rows. This command computes the "
-        "results and writes this page:\n\n    make study-classes",
+        f"This study compares classifiers on {len(TABLES)} tables, with {N_FOLDS} stratified folds and at most "
+        f"{N_REPETITIONS} repetitions. All methods use the same folds and are tuned inside the training rows. This "
+        "command computes the results and writes this page:\n\n    make study-classes",
         f"The results were computed with {versions(study, list(dict.fromkeys(m.package for m in METHODS.values())))}. "
         f"{say(version_of(study))}",
         "SIRUS and EBM get missing values and categories without any preparation. For the other methods, missing "
         "numbers are replaced by the median and missing categories by the most frequent one, and categories are "
         f"one-hot encoded. Columns are standardised for logistic regression. The estimators are:\n\n{_settings(study)}",
         "Results are means over the folds of all repetitions, ± the standard error over folds. The first column has "
-        "the number of repetitions. If it differs between two methods, they were not run on the same folds, and their "
-        "difference is less precise. For several classes, the AUC is the mean over each class against the rest, and "
-        f"the Brier score is summed over classes. In the log loss, a probability of zero counts as {SMALLEST:.1e}, "
-        "which penalises trees. The calibration error is the expected calibration error in "
-        f"{N_BINS} bins of equal count, over the held-out rows of all folds (for several classes, for the most "
-        "probable class), averaged over repetitions. The rules of a tree are its leaves. Stability is the mean "
-        "Dice-Sorensen index over pairs of lists from different folds of a repetition.",
+        "the number of repetitions. If it differs between two methods, their means are not over the same folds; the "
+        "requirements below compare the repetitions that the methods have in common. For several classes, the AUC is "
+        "the mean over each class against the rest, and the Brier score is summed over classes. In the log loss, a "
+        f"probability of zero counts as {SMALLEST:.1e}, which penalises trees. The calibration error is the expected "
+        f"calibration error in {N_BINS} bins of equal count, over the held-out rows of all folds (for several "
+        "classes, for the most probable class), averaged over repetitions. The rules of a tree are its leaves. "
+        "Stability is the mean Dice-Sorensen index over pairs of lists from different folds of a repetition, which "
+        f"share {(N_FOLDS - 2) / (N_FOLDS - 1):.0%} of their training rows.",
         _fewer(study),
     ]
     return "\n\n".join(paragraph for paragraph in paragraphs if paragraph)

@@ -10,21 +10,18 @@ from studies.responses.cells import N_REPETITIONS, problem_of
 from studies.responses.measure import N_BINS, N_FOLDS, survival_times
 from studies.responses.methods import METHODS
 from studies.responses.problems import AMOUNTS, COUNTS, SURVIVAL, TABLES
-from studies.results import Figures, Store, Study, markdown, read, say, version_of, versions
+from studies.results import Figures, Store, Study, markdown, on_same_folds, read, say, version_of, versions
 
 STABILITY = 0.65
-OLDER_TIES = (
-    "For survival, tied events with equal bins counted as one event, and the baseline hazard used Efron's formula for "
-    "ties; it is now [Breslow's](method.md#times-to-an-event)."
-)
+BETWEEN = "stability between folds"
 COLUMNS = {
-    "counts": {"deviance": "Poisson deviance", "rules": "rules", "stability": "stability"},
-    "amounts": {"deviance": "gamma deviance", "rules": "rules", "stability": "stability"},
+    "counts": {"deviance": "Poisson deviance", "rules": "rules", "stability": BETWEEN},
+    "amounts": {"deviance": "gamma deviance", "rules": "rules", "stability": BETWEEN},
     "survival": {
         "concordance": "concordance",
         "brier": "integrated Brier score",
         "rules": "rules",
-        "stability": "stability",
+        "stability": BETWEEN,
     },
 }
 HEADS = {"counts": "Counts", "amounts": "Amounts", "survival": "Survival"}
@@ -49,7 +46,8 @@ def _verdicts(study: Study) -> str:
         known = [t for t in tables if (t, "stages") in study and (t, rival) in study]
         if not known:
             continue
-        pairs = {t: (_mean(study[t, "stages"], quantity), _mean(study[t, rival], quantity)) for t in known}
+        both = {t: on_same_folds(study[t, "stages"], study[t, rival]) for t in known}
+        pairs = {t: (_mean(ours, quantity), _mean(theirs, quantity)) for t, (ours, theirs) in both.items()}
         holds = [t for t, (ours, theirs) in pairs.items() if sign * ours >= sign * theirs]
         word = "at least" if sign > 0 else "at most"
         text = ", ".join(f"{TABLES[t].title} {ours:.4f} and {theirs:.4f}" for t, (ours, theirs) in pairs.items())
@@ -62,7 +60,8 @@ def _verdicts(study: Study) -> str:
             above = sum(value >= STABILITY for value in stable.values())
             figures = ", ".join(f"{TABLES[t].title} {value:.2f}" for t, value in stable.items())
             parts.append(
-                f"- {HEADS[kind]}: the stability is at least {STABILITY} on {above} of {len(known)} tables: {figures}."
+                f"- {HEADS[kind]}: the stability between folds is at least {STABILITY} on {above} of {len(known)} "
+                f"tables: {figures}."
             )
     return "\n".join(parts)
 
@@ -125,17 +124,20 @@ def make_page(store: Store) -> str:
     n_times = len(survival_times(problem_of("gbsg"))) if any(t == "gbsg" for t, _ in study) else 0
     parts = [
         "# Counts, amounts and survival, compared",
-        f"This study uses {N_FOLDS} folds and {N_REPETITIONS} repetitions, with the same folds for every method; for "
-        "the simulated claims, only the first fold is held out. All tuning happens inside the training rows: of the "
-        "ridge penalty for regressions, and of the number of rules and stages for SIRUS. This command computes the "
-        "results and writes this page:\n\n    make study-responses",
-        f"The results were computed with {versions(study, packages)}. {say(version_of(study))} {OLDER_TIES}",
+        f"This study uses {N_FOLDS} folds and at most {N_REPETITIONS} repetitions, with the same folds for every "
+        "method; for the simulated claims, only the first fold is held out. All tuning happens inside the training "
+        "rows: of the ridge penalty for regressions, and of the number of rules and stages for SIRUS. This command "
+        "computes the results and writes this page:\n\n    make study-responses",
+        f"The results were computed with {versions(study, packages)}. {say(version_of(study))}",
         f"The estimators are:\n\n{_settings(study)}",
-        "Results are means over the folds of all repetitions, ± the standard error over folds. Concordance is "
-        f"Harrell's, within folds. The integrated Brier score is taken over {n_times} times between the 10% and the "
-        "90% quantile of the observed times, with inverse-probability-of-censoring weights from the training rows. "
-        f"Below each table for counts or amounts are the predicted and observed means of {N_BINS} groups of held-out "
-        "rows, from the lowest to the highest predictions (first repetition). The groups have equal weight.",
+        "Results are means over the folds of all repetitions, ± the standard error over folds; the requirements "
+        "below compare the repetitions that both methods have. Stability is the mean Dice-Sorensen index over pairs "
+        f"of lists of different folds of a repetition, which share {(N_FOLDS - 2) / (N_FOLDS - 1):.0%} of their "
+        f"training rows. Concordance is Harrell's, within folds. The integrated Brier score is taken over {n_times} "
+        "times between the 10% and the 90% quantile of the observed times, with inverse-probability-of-censoring "
+        "weights from the training rows. Below each table for counts or amounts are the predicted and observed means "
+        f"of {N_BINS} groups of held-out rows, from the lowest to the highest predictions (first repetition). The "
+        "groups have equal weight.",
         "## Requirements",
         _verdicts(study),
     ]
