@@ -67,6 +67,8 @@ def test_groups_that_fall_short_are_named_worked_by_hand():
     found = IntervalCoverage(0.9, 300, 262, (("good", 100, 93), ("edge", 100, 85), ("bad", 100, 84), ("tiny", 2, 1)))
     assert [own[0] for own in found.short] == ["bad"]
     assert "Falls short: bad (84% of 100)" in found.head
+    short = IntervalCoverage(0.9, 100, 84, (("x < -2", 100, 84),))
+    assert "<p>84 of 100 rows covered" in short._repr_html_() and "Falls short: x &lt; −2 (" in short._repr_html_()
 
 
 def test_amounts_have_wider_intervals_where_more_is_predicted():

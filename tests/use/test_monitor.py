@@ -1,6 +1,7 @@
 """Monitoring: tests by hand first, then what adds up, then laws with and without drift, then every door."""
 
 import csv
+import html
 import json
 import math
 import re
@@ -18,6 +19,7 @@ import pysirus
 from drift_laws import DRIFTS, LAWS, estimator_of, rows
 from pysirus import SirusClassifier, SirusRegressor, SirusRegressorCV, SirusSurvival
 from pysirus._model.row_sums import LEAST_ROWS, Cells, Judged, merge_cells, sum_rows
+from pysirus._text.format import true_minus
 from pysirus._use.drift import (
     LEAST_TESTED,
     adjusted,
@@ -250,6 +252,10 @@ def test_table_and_period_of_few_rows_are_shown_and_not_tested(fitted, n_rows):
     assert {finding.period for finding in watched.findings} == {None, "2026-01"}
     assert "2026-02 *" in str(watched) and f"* fewer than {LEAST_TESTED:.0f} rows" in str(watched)
     assert "not tested" in watched.to_html()
+    shown, (rules, columns) = watched._repr_html_(), watched._tables()
+    assert shown.count("<table") == 2 and html.escape(watched.verdict) in shown and "2026-02 *" in shown
+    for header, lines in (rules, columns):
+        assert all(f">{html.escape(true_minus(cell))}</t" in shown for cell in [*header, *lines[0]])
 
 
 def test_means_of_fewer_than_ten_rows_are_not_told(fitted):

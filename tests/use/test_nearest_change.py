@@ -165,12 +165,12 @@ def test_a_model_without_sums_measures_by_the_shares_of_its_conditions(ozone):
 def test_what_prints_names_columns_and_values(numbers):
     lines = str(numbers.nearest_change(ROW, ">= 10.5", fixed=["x"])).splitlines()
     assert lines[:2] == [
-        "prediction: y 9.00",
+        "prediction: y = 9.00",
         "for y >= 10.5, the smallest change is of 1 column, a distance of 0.3 in quantiles",
     ]
-    assert lines[3].split() == ["z", "-3", "0"] and lines[4] == "with these, prediction: y 11.00"
+    assert lines[3].split() == ["z", "-3", "0"] and lines[4] == "with these, prediction: y = 11.00"
     already = str(numbers.nearest_change(ROW, "<= 9")).splitlines()
-    assert already == ["prediction: y 9.00", "nothing has to change: it is y <= 9 already"]
+    assert already == ["prediction: y = 9.00", "nothing has to change: it is y <= 9 already"]
     assert numbers.nearest_change(ROW, ">= 10.5", fixed="x").to_dict()["changes"] == {"z": 0.0}
 
 

@@ -256,7 +256,7 @@ def test_texts_of_a_tuned_model_stay_at_other_sizes(ozone):
 def test_what_prints_adds_up_for_a_reader(numbers):
     text = str(numbers.reasons(ROWS[:1], reference=ROWS[1:2]))
     assert text.splitlines() == [
-        "prediction: y 11.00",
+        "prediction: y = 11.00",
         "reasons: what moves y most, measured from the given row",
         "#  reason            input   contribution",
         "1  x < 0 or missing  x = -1         +2.00",
@@ -264,9 +264,9 @@ def test_what_prints_adds_up_for_a_reader(numbers):
         "   the given row                    +9.00",
         "   in sum                          +11.00",
     ]
-    assert "row 0\nprediction: y 11.00\nreasons" in str(numbers.reasons(ROWS)) and numbers.reasons(ROWS)[
-        1:
-    ].base.shape == (2,)
+    text = str(numbers.reasons(ROWS))
+    assert text.startswith("row 0, counted from 0\nprediction: y = 11.00\nreasons") and "\n\nrow 1\n" in text
+    assert numbers.reasons(ROWS)[1:].base.shape == (2,)
     one = numbers.reasons(ROWS[2:]).to_dict()
     assert one["base"] + one["rest"] + sum(r["contribution"] for r in one["reasons"]) == pytest.approx(one["score"])
 

@@ -6,7 +6,6 @@ file, all of it is checked: the names of metrics, the number of numbers, and tha
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -18,7 +17,7 @@ from pysirus._families.class_metrics import MOST_CLASSES
 from pysirus._families.row_metrics import Metrics
 from pysirus._model.keys import key, option, record
 from pysirus._model.kinds import ensure, fixed, items, line, map_of, nullable, number, number_line, one_of, read_line
-from pysirus._text.format import format_number, html_table, text_table
+from pysirus._text.format import format_number, html_lines, html_table, text_table
 
 Floats = NDArray[np.float64]
 
@@ -61,7 +60,7 @@ def format_metrics(metrics: Metrics) -> str:
 def metrics_html(head: str, metrics: Metrics) -> str:
     """The same for a notebook, below a line that says of which rows."""
     rows = [[METRICS[name], *metric_texts(name, *pair)] for name, pair in metrics.items()]
-    return f"<p>{html.escape(head)}</p>{html_table(['metric', 'value', 'standard error'], rows)}"
+    return html_lines(head) + html_table(["metric", "value", "standard error"], rows)
 
 
 def metrics_line(metrics: Metrics) -> str:
@@ -193,7 +192,7 @@ class HeldOut:
     def _repr_html_(self) -> str:
         """The metrics for a notebook."""
         forward = html_table(*forward_rows(self.forward)) if self.forward else ""
-        doubt = f"<p>{html.escape(self.doubt)}</p>" if self.doubt else ""
+        doubt = html_lines(self.doubt) if self.doubt else ""
         return metrics_html(self.how, self.metrics) + forward + doubt
 
     def __str__(self) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -30,7 +29,7 @@ from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.term import LinearTerm, columns_of
 from pysirus._terms.words import LINE
-from pysirus._text.format import one_line
+from pysirus._text.format import html_lines, one_line
 from pysirus._weights.likelihood import Quadratic
 from pysirus._weights.moments import Moments
 from pysirus._weights.survival import Survival, step_functions
@@ -347,9 +346,8 @@ class Model:
 
     def _repr_html_(self) -> str:
         """The model for a notebook."""
-        head = "<br>".join(map(html.escape, self._head_lines()))
-        terms = f"<p>{'<br>'.join(map(html.escape, self._term_lines()))}</p>" if self.terms else ""
-        return f"<p>{head}</p>{self.rules.html(named=False)}{terms}"
+        terms = html_lines(*self._term_lines()) if self.terms else ""
+        return html_lines(*self._head_lines()) + self.rules.html(named=False) + terms
 
     def __str__(self) -> str:
         return self.text()

@@ -26,6 +26,7 @@ from pysirus._text.format import (
     format_number,
     format_percents,
     format_threshold,
+    html_lines,
     html_table,
     make_frame,
     text_table,
@@ -183,7 +184,7 @@ class RuleSet(Sequence[FittedTerm]):
 
     def html(self, *, named: bool = True) -> str:
         """The table as HTML, for notebooks."""
-        notes = "".join(f"<p>{note}</p>" for note in self.notes)
+        notes = "".join(map(html_lines, self.notes))
         return html_table(*self._rows(named, False)) + notes if len(self) else "<p>(no rules)</p>"
 
     def to_frame(self, backend: str | None = None) -> Any:

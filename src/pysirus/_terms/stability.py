@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from pysirus._bins.cuts import Cuts
 from pysirus._terms.term import Term
-from pysirus._text.format import html_table, make_frame, text_table
+from pysirus._text.format import html_lines, html_table, make_frame, text_table
 
 Floats = NDArray[np.float64]
 NAMES = {
@@ -127,7 +127,7 @@ class Stability:
         return str(self)
 
     def _repr_html_(self) -> str:
-        return f"{html_table(*self._rows())}<p>{self.note}</p>"
+        return html_table(*self._rows()) + html_lines(self.note)
 
     @property
     def note(self) -> str:

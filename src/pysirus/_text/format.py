@@ -245,13 +245,18 @@ def format_pair(inside: float, outside: float, *, signed: bool = False) -> tuple
     return short_exponent(f"{inside:{form}}"), short_exponent(f"{outside:{form}}")
 
 
-# the signs before which a hyphen is one of a number, not of a name
-NUMBER_AFTER = re.compile(r"(^|< |>= |from |to |then |else |and |between |\(|: |/ )-(?=[\d.])")
+# the words and signs before which a hyphen is one of a number, not of a name
+NUMBER_AFTER = re.compile(r"(^|< |= |is |from |to |then |else |and |between |outputs |log-odds |\(|: |/ )-(?=[\d.])")
 
 
 def true_minus(text: str) -> str:
     """The hyphens before numbers in a text as minus signs, for pages and figures; those in names stay."""
     return NUMBER_AFTER.sub("\\1−", text)
+
+
+def html_lines(*lines: str) -> str:
+    """A paragraph for a notebook; every line is escaped."""
+    return f"<p>{'<br>'.join(html.escape(true_minus(line)) for line in lines)}</p>"
 
 
 def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
@@ -265,6 +270,11 @@ def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
         return "  ".join(padded).rstrip()
 
     return "\n".join([line(header), *map(line, rows)])
+
+
+def row_head(row: int) -> str:
+    """The heading of one row among several; the first says how Python counts them."""
+    return f"row {row}, counted from 0" if row == 0 else f"row {row}"
 
 
 def html_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -24,6 +24,7 @@ from pysirus._text.format import (
     format_number,
     format_percent,
     format_threshold,
+    html_lines,
     html_table,
     make_frame,
     text_table,
@@ -172,8 +173,8 @@ class Evidence:
 
     def _repr_html_(self) -> str:
         told = self.told
-        notes = f"<p>{' '.join(told.notes)}</p>"
-        return "".join([f"<p>{told.head}</p>", html_table(*told.terms), notes, *starmap(html_table, told.others)])
+        notes = html_lines(" ".join(told.notes))
+        return "".join([html_lines(told.head), html_table(*told.terms), notes, *starmap(html_table, told.others)])
 
 
 # -------------------------------------------------------------------------------------------------------------- words

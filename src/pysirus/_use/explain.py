@@ -10,7 +10,6 @@ after each step. Every view (text, frame, JSON, figure) shows the same numbers, 
 
 from __future__ import annotations
 
-import html
 import textwrap
 from dataclasses import dataclass, replace
 from typing import Any
@@ -24,7 +23,7 @@ from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.term import LinearTerm
-from pysirus._text.format import decimals_for, html_table, make_frame, one_line, text_table
+from pysirus._text.format import decimals_for, html_lines, html_table, make_frame, one_line, row_head, text_table
 from pysirus._use.intervals import sure_text
 from pysirus._use.reasons import input_text
 from pysirus._use.score import decided, decided_text, decimals_apart
@@ -323,7 +322,7 @@ class Explanation:
         blocks = [self._text(row) + self._decided(row, "\n{}") for row in shown]
         blocks = [f"{block}\n{sure_text(own)}" for block, own in zip(blocks, self.uncertainty)] or blocks
         if len(self) > 1:
-            blocks = [f"row {row}\n{block}" for row, block in zip(shown, blocks)]
+            blocks = [f"{row_head(row)}\n{block}" for row, block in zip(shown, blocks)]
         if len(self) > len(blocks):
             blocks.append(f"and {len(self) - len(blocks)} more rows")
         return "\n".join([self.convention, "\n\n".join(blocks)])
@@ -332,16 +331,14 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         shown = range(min(len(self), 5))
-        said = [html.escape(self._decided(row)) for row in shown]
+        said = [self._decided(row) for row in shown]
         tables = [html_table(*self._numbered(row)) for row in shown]
-        tables = [f"{table}<p>{text}</p>" if text else table for table, text in zip(tables, said)]
-        sure = [html.escape(sure_text(own)) for own in self.uncertainty]
-        tables = [f"{table}<p>{text}</p>" for table, text in zip(tables, sure)] or tables
+        tables = [table + html_lines(text) if text else table for table, text in zip(tables, said)]
+        tables = [table + html_lines(sure_text(own)) for table, own in zip(tables, self.uncertainty)] or tables
         if len(self) > 1:
-            tables = [f"<p>row {row}</p>{table}" for row, table in enumerate(tables)]
+            tables = [html_lines(row_head(row)) + table for row, table in enumerate(tables)]
         rest = len(self) - len(tables)
-        head = f"<p>{html.escape(self.convention)}</p>"
-        return head + "".join(tables) + (f"<p>and {rest} more rows</p>" if rest else "")
+        return html_lines(self.convention) + "".join(tables) + (f"<p>and {rest} more rows</p>" if rest else "")
 
 
 def explain(model: Model, X: Any, *, raw: bool = False) -> Explanation:

@@ -9,7 +9,6 @@ exactly, the sum of such differences over the terms.
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -27,7 +26,7 @@ from pysirus._model.held_out import METRICS, metric_texts
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._terms.listing import RuleSet
-from pysirus._text.format import format_label, html_table, make_frame, one_line, text_table
+from pysirus._text.format import format_label, html_lines, html_table, make_frame, one_line, text_table
 from pysirus._text.message import Parameter
 from pysirus._use.reasons import Reasons, reasons
 from pysirus._use.score import Score
@@ -227,8 +226,7 @@ class GroupMetrics:
 
     def _repr_html_(self) -> str:
         """The groups for a notebook."""
-        notes = "<br>".join(map(html.escape, self.notes()))
-        return f"<p>{html.escape(self.meaning)}</p>{html_table(*self.table())}<p>{notes}</p>"
+        return html_lines(self.meaning) + html_table(*self.table()) + html_lines(*self.notes())
 
 
 def group_metrics(
@@ -414,7 +412,7 @@ class Coverage:
     def _repr_html_(self) -> str:
         """The same for a notebook."""
         table = html_table(*self._rows()) if len(self.rules) else "<p>(no rules)</p>"
-        return f"{table}<p>{'<br>'.join(self._lines())}</p>"
+        return table + html_lines(*self._lines())
 
     def __repr__(self) -> str:
         return str(self)

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._model.model import Model
-from pysirus._text.format import format_number, format_percent, html_table, make_frame, text_table
+from pysirus._text.format import format_number, format_percent, html_lines, html_table, make_frame, text_table
 
 Floats = NDArray[np.float64]
 Bools = NDArray[np.bool_]
@@ -212,7 +212,7 @@ class IntervalCoverage:
         return str(self)
 
     def _repr_html_(self) -> str:
-        return f"<p>{self.head}</p>{html_table(*self._rows())}"
+        return html_lines(self.head) + html_table(*self._rows())
 
 
 def coverage_by_rule(model: Model, X: Any, covered: Bools, wanted: float) -> IntervalCoverage:

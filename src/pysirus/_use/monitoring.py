@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
+from itertools import starmap
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from pysirus._model.model import Model
 from pysirus._model.reference import Reference, list_mark, rules_of_few_rows
 from pysirus._model.row_sums import RowSums
 from pysirus._terms.term import Term
-from pysirus._text.format import format_label, format_number, make_frame, one_line, text_table
+from pysirus._text.format import format_label, format_number, html_lines, html_table, make_frame, one_line, text_table
 from pysirus._use.drift import FEW, LEAST_TESTED, Test, column_test, is_enough, mean_error
 
 RULE_WIDTH = 60
@@ -346,18 +347,21 @@ class Monitoring:
         return monitor_page(self)
 
     def __str__(self) -> str:
-        return "\n".join([self.verdict, "", *self._tables(), *self.notes()])
+        tables = [line for grid in self._tables() for line in (text_table(*grid), "")]
+        return "\n".join([self.verdict, "", *tables, *self.notes()])
 
     __repr__ = __str__
 
-    def _tables(self) -> list[str]:
-        lines = []
-        now = self.now[None]
+    def _repr_html_(self) -> str:
+        """The same for a notebook."""
+        return html_lines(self.verdict) + "".join(starmap(html_table, self._tables())) + html_lines(*self.notes())
+
+    def _tables(self) -> list[tuple[list[str], list[list[str]]]]:
         rows = [
             [
                 str(own["number"] or ""),
                 one_line(str(self._terms[t].fold(RULE_WIDTH))),
-                *(self._terms[t].average_text(self.average(sums, t)) for sums in (self.then, now)),
+                *(self._terms[t].average_text(self.average(sums, t)) for sums in (self.then, self.now[None])),
                 _p(own["p_share"]),
                 *(_sides_text(own, when) for when in ("then", "now")),
                 _p(own["p_outputs"]),
@@ -365,9 +369,6 @@ class Monitoring:
             ]
             for t, own in zip(self.order("rule")[:SHOWN], self._rule_rows())
         ]
-        head = ["#", "rule", "share then", "now", "p", "outputs then", "now", "p", ""]
-        if rows:
-            lines += [text_table(head, rows), ""]
         columns = [
             [
                 one_line(own["column"]),
@@ -381,8 +382,9 @@ class Monitoring:
             ]
             for own in self._column_rows()[:SHOWN]
         ]
-        head = ["column", "PSI", "p", "not seen before", "missing then", "now", "p of outputs", "rules", ""]
-        return [*lines, text_table(head, columns), ""] if columns else lines
+        of_rules = ["#", "rule", "share then", "now", "p", "outputs then", "now", "p", ""]
+        of_columns = ["column", "PSI", "p", "not seen before", "missing then", "now", "p of outputs", "rules", ""]
+        return [grid for grid in ((of_rules, rows), (of_columns, columns)) if grid[1]]
 
     def notes(self) -> list[str]:
         lines = []

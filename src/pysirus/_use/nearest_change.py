@@ -11,7 +11,6 @@ What is wanted is a class, or of numbers a range: ``(20, None)``, ``(None, 5.5)`
 
 from __future__ import annotations
 
-import html
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -27,7 +26,7 @@ from pysirus._data.table import Table
 from pysirus._families.base import Family
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
-from pysirus._text.format import format_label, format_threshold, html_table, make_frame, text_table
+from pysirus._text.format import format_label, format_threshold, html_lines, html_table, make_frame, text_table
 from pysirus._text.message import Parameter
 from pysirus._use.change_program import (
     Cell,
@@ -184,8 +183,8 @@ class NearestChange:
 
     def _repr_html_(self) -> str:
         """The same for a notebook."""
-        before, after = (html.escape(text).replace("\n", "<br>") for text in self._said())
-        return f"<p>{before}</p>" + (f"{html_table(HEADER, self.lines())}<p>{after}</p>" if self.changes else "")
+        before, after = (html_lines(*text.splitlines()) for text in self._said())
+        return before + (html_table(HEADER, self.lines()) + after if self.changes else "")
 
     __repr__ = __str__
 

@@ -9,7 +9,6 @@ lowers it.
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -28,11 +27,12 @@ from pysirus._text.format import (
     format_label,
     format_level,
     format_threshold,
+    html_lines,
     html_table,
     make_frame,
     one_line,
+    row_head,
     text_table,
-    true_minus,
 )
 from pysirus._text.message import Parameter
 from pysirus._use.score import class_number, cutoff_of, decided, decided_text, decimals_apart, told_class
@@ -305,7 +305,7 @@ class Reasons:
     def __str__(self) -> str:
         blocks = [self._block(row) for row in range(min(len(self), SHOWN))]
         if len(self) > 1:
-            blocks = [f"row {row}\n{block}" for row, block in enumerate(blocks)]
+            blocks = [f"{row_head(row)}\n{block}" for row, block in enumerate(blocks)]
         if len(self) > SHOWN:
             blocks.append(f"and {len(self) - SHOWN} more rows")
         return "\n\n".join(blocks)
@@ -316,8 +316,7 @@ class Reasons:
         """The same for a notebook."""
         said = []
         for row in range(min(len(self), SHOWN)):
-            heads = [f"row {row}"] * (len(self) > 1) + [*self._said(row)]
-            said.append(f"<p>{'<br>'.join(html.escape(true_minus(text)) for text in heads)}</p>")
+            said.append(html_lines(*[row_head(row)] * (len(self) > 1), *self._said(row)))
             said.append(html_table(*self._rows(row)))
         return "".join(said) + (f"<p>and {len(self) - SHOWN} more rows</p>" if len(self) > SHOWN else "")
 

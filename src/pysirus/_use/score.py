@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -23,7 +22,7 @@ from pysirus._model.held_out import Bins, bins_of, format_metrics, metrics_html,
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._parameters.check import label_number
-from pysirus._text.format import format_label, format_levels, one_line, percents_apart, signed
+from pysirus._text.format import format_label, format_levels, html_lines, one_line, percents_apart, signed
 from pysirus._text.message import TIME, Parameter, setting
 
 
@@ -84,7 +83,7 @@ class Score:
 
     def _repr_html_(self) -> str:
         """The metrics for a notebook."""
-        later = f"<p>{html.escape(self.out_of_time)}</p>" if self.after is not None else ""
+        later = html_lines(self.out_of_time) if self.after is not None else ""
         return metrics_html(self._head(), self.metrics) + later
 
     @property
@@ -415,7 +414,8 @@ def decided(family: Family, values: Floats) -> dict[str, Any]:
 def decided_text(family: Family, values: Floats, *, whole: bool = True) -> str:
     """The same in a line; ``whole`` with what the cut-off was chosen by."""
     if not family.classes:
-        return one_line(f"prediction: {family.prediction_header(0)} {family.prediction_texts(values[:1])[0]}")
+        equals = " " if family.has_hazard else " = "  # a factor says what it multiplies
+        return one_line(f"prediction: {family.prediction_header(0)}{equals}{family.prediction_texts(values[:1])[0]}")
     names, by, cutoff = [format_label(label) for label in family.classes], family.decides_by, cutoff_of(family)
     if cutoff is not None:
         k, (share, score) = family.positive, cutoff
