@@ -18,7 +18,7 @@ def main(folder: Path) -> None:
     """Write tuning-ozone.png and pareto-ozone.png into a folder."""
     X, y = load_ozone(return_X_y=True, as_frame=True)
     model = SirusRegressorCV(n_repeats=10, n_jobs=-1, random_state=0).fit(X, y)
-    print(f"{len(model.rules_)} rules, error {model.cv_error_:.3f}, stability {model.cv_stability_:.3f}")
+    print(f"{len(model.rules_)} rules, error {model.cv_error_:.3f}, stability {model.cv_stability_:.3f} between folds")
     figure, axes = plt.subplots(1, 2, figsize=(10, 4), layout="constrained")
     plot.tuning_path(model, axes)
     axes[0].set_xlabel(axes[1].get_xlabel())

@@ -71,7 +71,7 @@ def page(results):
         "errors of Housing and Mpg with stages are a little smaller (now [0.183 and 0.134](stages.md#what-to-expect)).",
         "Housing is the Boston table, of which [one column should not be used](paper.md#housing).",
         "",
-        "| table | stages | post-treatment | rules | error | stability | distance | duplicates |",
+        "| table | stages | post-treatment | rules | error | stability between folds | distance | duplicates |",
         "|---|---|---|---|---|---|---|---|",
     ]
     for (name, stages, post_treatment, _), (size, error, stability, distance, repeats) in results:

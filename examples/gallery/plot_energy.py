@@ -20,7 +20,7 @@ X, y = table[["carbon", "hydrogen", "oxygen", "nitrogen", "sulfur"]], table["HHV
 model = SirusRegressorCV(n_repeats=2, random_state=0).fit(X, y)
 print(model)
 print(model.model_.out_of_fold)
-print(f"stability {model.cv_stability_:.2f}")
+print(f"stability {model.cv_stability_:.2f} between folds")
 
 # %%
 # What carbon does

@@ -22,7 +22,7 @@ plain = SirusRegressorCV(n_repeats=1, monotonic_cst=known, random_state=0).fit(X
 staged = SirusRegressorCV(n_repeats=1, n_stages="auto", monotonic_cst=known, random_state=0).fit(X, y)
 for name, model in [("one stage", plain), ("stages", staged)]:
     error, stable = model.cv_error_, model.cv_stability_
-    print(f"{name}: {len(model.rules_)} rules, unexplained variance {error:.2f}, stability {stable:.2f}")
+    print(f"{name}: {len(model.rules_)} rules, unexplained variance {error:.2f}, stability {stable:.2f} between folds")
 print(staged)
 
 # %%

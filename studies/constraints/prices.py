@@ -52,7 +52,7 @@ def text_of(found: dict[str, Any]) -> str:
         f"The {found['rows']:,} rows of `credit_data` (modeldata) with {settings['n_trees']:,} trees, one repetition "
         f"and seed {settings['random_state']}:",
         "",
-        "| restriction | rules | length | log loss | price | stability |",
+        "| restriction | rules | length | log loss | price | stability between folds |",
         "|---|---|---|---|---|---|",
     ]
     for k, own in enumerate(lines):

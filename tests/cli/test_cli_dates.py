@@ -24,4 +24,4 @@ def test_dates_in_batches_give_the_rules_of_memory(run, tmp_path):
     code, _, err = run("edit", tmp_path / "a.json", tmp_path / "t.csv", *added)
     assert code == 0, err
     assert "t >= 2024-04-15 12:00" in (tmp_path / "d.json").read_text()
-    assert "stability 1.00: " in run("diff", tmp_path / "a.json", tmp_path / "b.json")[1]
+    assert "stability 1.00 between the two lists: " in run("diff", tmp_path / "a.json", tmp_path / "b.json")[1]

@@ -1,6 +1,7 @@
 """Habits of a library: importances, shares of columns, what shows at a prompt, what an edited model can do."""
 
 import pickle
+import re
 
 import numpy as np
 import pandas as pd
@@ -114,11 +115,13 @@ def test_explanations_and_paths_show_as_tables(fitted):
     X, y, model = fitted
     explanation = model.explain(X)
     assert repr(explanation[2]) == str(explanation[2]) and "prediction" in explanation[2]._repr_html_()
+    for text in (str(explanation), explanation._repr_html_()):
+        assert "row 0, counted from 0" in text and "row 1" in text and "row 1," not in text
     assert "and 325 more rows" in explanation._repr_html_() and explanation._repr_html_().count("<table") == 5
     with pytest.raises(ValueError, match=r"take explanation\[i\]"):
         explanation.to_dict()
     tuned = SirusRegressorCV(n_trees=40, cv=3, n_repeats=2, max_rules=4, random_state=0).fit(X, y)
     lines = repr(tuned.path_).splitlines()
-    assert lines[0].split() == ["rules", "per", "fold", "error", "stability", "p0"]
+    assert re.split(r" {2,}", lines[0]) == ["rules per fold", "error", "stability between folds", "p0"]
     assert len(lines) == 1 + len(tuned.path_)
     assert " ± " in lines[1] and "<table" in tuned.path_._repr_html_()

@@ -289,7 +289,7 @@ def test_a_stability_that_counts_more_is_not_smaller_and_is_kept(machine, tmp_pa
     other.save(tmp_path / "m.json")
     assert pysirus.load(tmp_path / "m.json").path_.ideal == Ideal(1.0, 4.0)
     n_rules = len(other.model_.selected)
-    assert "stability 1, stability counts 4 times" in other.model_.tuned.reasons(n_rules, "error")[0]
+    assert "stability 1 between folds, which counts 4 times" in other.model_.tuned.reasons(n_rules, "error")[0]
 
 
 @pytest.mark.parametrize(

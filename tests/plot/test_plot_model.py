@@ -83,14 +83,15 @@ def test_the_axis_of_an_effect_ends_where_the_rows_end(model, ozone):
 def test_pareto_has_stability_to_the_right_and_the_ideal_point_below(ozone):
     tuned = SirusRegressorCV(n_repeats=1, cv=3, n_trees=200, random_state=0).fit(*ozone)
     ax = plot.pareto(tuned)
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("stability", "unexplained variance")
+    assert (ax.get_xlabel(), ax.get_ylabel()) == ("stability between folds", "unexplained variance")
     chosen, ideal = (ax.collections[k].get_offsets()[0].tolist() for k in (1, 2))
     facts = tuned.model_.facts
     assert chosen == pytest.approx([facts["cv_stability"], facts["cv_error"]]) and ideal == [0.9, 0.0]
     labels = [text.get_text() for text in ax.get_legend().get_texts()]
     assert f"chosen: {len(tuned.rules_)} rules" in labels
     assert "per fold" not in " ".join(labels)
-    path, _ = plot.tuning_path(tuned)
+    path, stable = plot.tuning_path(tuned)
+    assert stable.get_ylabel() == "stability between folds"
     assert all("selected" not in text.get_text() for text in path.texts)
 
 
@@ -177,6 +178,7 @@ def test_notebooks_show_tables(model):
     assert bundle["text/html"].count("<tr>") == len(model.rules_) + 1
     assert "mean O3" in bundle["text/html"] and "temp &lt; 66" in bundle["text/html"]
     assert "border-bottom:2px solid #1f5fa8" in bundle["text/html"] and "intercept" in bundle["text/html"]
+    assert "intercept = −" in bundle["text/html"] and "intercept = -" in str(model)
     hostile = make_model("regression")._repr_html_()
     assert "&lt;script&gt;" in hostile and "&lt;img sr" in hostile
     assert set(re.findall(r"<\s*/?\s*([^\s>]*)", hostile)) == {"p", "table", "thead", "tbody", "tr", "th", "td"}

@@ -124,6 +124,7 @@ def test_the_ideal_point_is_drawn_where_error_is_zero(open_report, tuned):
     tab = open_report(tuned)
     assert tab.evaluate("data.ideal") == tuned.model_.tuning.path.ideal.stability
     assert tab.locator("#pareto .ideal").count() == 1 and "ideal" in tab.locator("#pareto").inner_text()
+    assert all("stability between folds" in tab.locator(chart).inner_text() for chart in ("#pareto", "#path"))
     left, right = tab.locator("#pareto .points").bounding_box(), tab.locator("#pareto .ideal").bounding_box()
     assert right["x"] + right["width"] > left["x"] + left["width"]
     assert right["y"] + right["height"] > left["y"] + left["height"]

@@ -216,7 +216,7 @@ class Facts(Mapping[str, Any]):
         if not self.compared:
             return ""
         first, *others = (
-            f"{c['name']} (error {c['error']:.3f}, stability {c['stability']:.2f})" for c in self.compared
+            f"{c['name']} (error {c['error']:.3f}, stability {c['stability']:.2f} between folds)" for c in self.compared
         )
         return f"chosen: {first}; compared with {', '.join(others)}"
 

@@ -31,8 +31,8 @@ class Ideal:
 
     def words(self, error_name: str) -> str:
         """The point, and what stability counts where it is not the same as the error."""
-        weight = "" if self.weight == 1 else f", stability counts {self.weight:g} times"
-        return f"{error_name} 0, stability {self.stability:g}{weight}"
+        weight = "" if self.weight == 1 else f", which counts {self.weight:g} times"
+        return f"{error_name} 0, stability {self.stability:g} between folds{weight}"
 
 
 IDEAL = Ideal()
@@ -93,7 +93,7 @@ class TuningPath:
             pairs = ((self.error[k], self.error_se[k]), (self.stability[k], self.stability_se[k]))
             texts = [f"{value:.3f}" + (f" ± {error:.3f}" if self.n_repeats > 1 else "") for value, error in pairs]
             lines.append([f"{self.n_rules[k]:.1f}", *texts, f"{self.p0[k]:.4f}"])
-        return ["rules per fold", "error", "stability", "p0"], lines
+        return ["rules per fold", "error", "stability between folds", "p0"], lines
 
     def __repr__(self) -> str:
         return text_table(*self._rows()) if len(self) else "(no steps)"
@@ -227,12 +227,12 @@ class Tuning:
             lines = [f"Chosen because it lies closest to the ideal point ({self.path.ideal.words(error_name)})."]
         best = self.smallest_error
         if best.error < own.error - 0.0005 and self._in_use(best) != self._in_use(own):  # not where both print alike
-            cost = f"{self.numbers(best.n_rules)}, at a stability of {best.stability:.2f}"
+            cost = f"{self.numbers(best.n_rules)}, at a stability of {best.stability:.2f} between folds"
             lines.append(f"For the lowest error ({error_name} {best.error:.3f}) you would need {cost}.")
         steady = max(self.sizes, key=lambda size: size.stability)
         if steady.stability > own.stability + 0.005 and self._in_use(steady) != self._in_use(own):
             costs = f"{self.numbers(steady.n_rules)} and an {error_name} of {steady.error:.3f}"
-            lines.append(f"The highest stability, {steady.stability:.2f}, comes with {costs}.")
+            lines.append(f"The highest stability between folds, {steady.stability:.2f}, comes with {costs}.")
         if self.criterion != "error" and self.path.n_repeats > 1 and self._is_nearer(own):
             lines.append(f"The choice is the median over {self.path.n_repeats} repetitions.")
         return lines

@@ -115,9 +115,9 @@ class Folds:
     criterion: str = parameter(
         "stability",
         '{"stability", "error", "auto"}, default="stability"',
-        '"stability" chooses the list closest to error 0 and stability 0.9 (the median over repetitions). "error" '
-        'chooses the shortest list whose error is within two standard errors of the minimum. "auto" is "error" for '
-        'classifiers with equal weights and "stability" otherwise.',
+        '"stability" chooses the list closest to error 0 and stability 0.9 between folds (the median over '
+        'repetitions). "error" chooses the shortest list whose error is within two standard errors of the minimum. '
+        '"auto" is "error" for classifiers with equal weights and "stability" otherwise.',
         lambda name, value: check_choice(name, value, ("stability", "error", "auto")),
         Option(
             "--criterion",
@@ -130,17 +130,17 @@ class Folds:
     target_stability: float = parameter(
         0.9,
         "float, default=0.9",
-        'The stability of the ideal point if ``criterion`` is "stability". The chosen list is the one closest to that '
-        "point.",
+        'The stability between folds of the ideal point if ``criterion`` is "stability". The chosen list is the one '
+        "closest to that point.",
         share_or_one,
-        Option("--target-stability", "X", "The stability of the ideal point, up to 1.", None),
+        Option("--target-stability", "X", "The stability between folds of the ideal point, up to 1.", None),
     )
     stability_weight: float = parameter(
         1.0,
         "float, default=1.0",
         'The weight of stability relative to error in the distance to the ideal point if ``criterion`` is "stability".',
         between(0, 1000),
-        Option("--stability-weight", "X", "The weight of stability relative to error.", None),
+        Option("--stability-weight", "X", "The weight of stability between folds relative to error.", None),
     )
     keep_folds: bool = parameter(
         False,

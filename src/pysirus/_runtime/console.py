@@ -154,7 +154,7 @@ def show_trees(verbose: int, n_trees: int | None, goal: float) -> Iterator[Grown
     columns = (
         TextColumn("growing"),
         BarColumn(bar_width=30),
-        TextColumn("{task.fields[trees]:>7,} trees, estimated stability {task.fields[stability]:.1%}"),
+        TextColumn("{task.fields[trees]:>7,} trees, estimated stability between forests {task.fields[stability]:.1%}"),
         TimeElapsedColumn(),
     )
     with Progress(*columns, console=error_console()) as bar:

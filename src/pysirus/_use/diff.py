@@ -9,7 +9,6 @@ add. Rules are compared where both models have them.
 
 from __future__ import annotations
 
-import html
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -23,7 +22,7 @@ from pysirus._runtime.console import warn_user
 from pysirus._terms.fitted import FittedTerm, Reading
 from pysirus._terms.stability import dice_sorensen
 from pysirus._terms.words import LINE
-from pysirus._text.format import format_number, html_table, in_quotes, one_line, text_table
+from pysirus._text.format import format_number, html_lines, html_table, in_quotes, one_line, text_table
 
 # of a document: what no prediction reads, and what is compared below by its name and not by its place
 ASIDE = {"format", "version", "facts", "tuning", "moments", "likelihood", "constraints", "rules", "features", "terms"}
@@ -212,7 +211,8 @@ class Diff:
             (self.added, "added (+)"),
             (self.removed, "removed (-)"),
         )
-        return f"stability {self.stability:.2f}: " + ", ".join(f"{len(rules)} {what}" for rules, what in counts)
+        told = ", ".join(f"{len(rules)} {what}" for rules, what in counts)
+        return f"stability {self.stability:.2f} between the two lists: {told}"
 
     @property
     def table(self) -> str:
@@ -225,8 +225,7 @@ class Diff:
         return "\n".join([head, "", *self.change_lines()])
 
     def _repr_html_(self) -> str:
-        lines = "<br>".join(map(html.escape, self.change_lines()))
-        return f"<p>{html.escape(self.summary)}</p>{html_table(*self._rows())}<p>{lines}</p>"
+        return html_lines(self.summary) + html_table(*self._rows()) + html_lines(*self.change_lines())
 
     def change_lines(self, most: int = MOST_LINES) -> list[str]:
         """What differs besides the rules that shifted, added and removed, at most so many lines of it."""

@@ -161,7 +161,8 @@ class Refit:
             len(own) for own in (self.diff.kept, self.diff.shifted, self.diff.added, self.diff.removed)
         )
         line = f"Of {_many(kept + shifted + removed, 'rule')} {kept} stayed, {shifted} moved to another threshold"
-        lines = [f"{line} and {removed} went; {added} came (stability {self.diff.stability:.2f})."]
+        stable = f"stability {self.diff.stability:.2f} between the two lists"
+        lines = [f"{line} and {removed} went; {added} came ({stable})."]
         if (own := self.expected_return) is not None:
             error = "" if own.error is None else f" ± {100 * own.error:.0f}%"
             share = 100 * kept / max(1, kept + shifted + removed)

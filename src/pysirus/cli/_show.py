@@ -201,7 +201,7 @@ def verdict(model: Model) -> str:
     chosen, name = tuning.sizes[len(model.selected) - 1], model.family.error_name
     lines = [
         "",
-        f"held-out: {name} {chosen.error:.3f}, stability {chosen.stability:.2f} "
+        f"held-out: {name} {chosen.error:.3f}, stability {chosen.stability:.2f} between folds "
         f"(p0 = {chosen.p0:.4f}, {tuning.numbers(chosen.n_rules).per_fold:.1f} rules per fold)",
         tuning.sentence(len(model.rules), chosen.stability) + (ELSEWHERE if tuning.shared is None else ""),
     ]
@@ -210,7 +210,7 @@ def verdict(model: Model) -> str:
         lines[1] += f", {n_stages} stages"
     for size, what in _neighbours(tuning, len(model.selected), n_stages):
         other = tuning.sizes[size - 1]
-        lines.append(f"{what}: {name} {other.error:.3f}, stability {other.stability:.2f}")
+        lines.append(f"{what}: {name} {other.error:.3f}, stability {other.stability:.2f} between folds")
     lines += tuning.reasons(len(model.selected), name)
     lines += [why] if (why := model.facts.why_this_kind) else []
     return "\n".join(lines)

@@ -185,7 +185,8 @@ def alternatives(
         ),
     ] = None,
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Plot loss against stability to this PNG, PDF or SVG file.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Plot loss against stability between folds to this PNG, PDF or SVG file."),
     ] = None,
     json: Json = False,
     categorical: options.Categorical = None,

@@ -42,7 +42,8 @@ def tune(
     json: options.JsonOut = False,
     quiet: options.Quiet = False,
     plot: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Plot error and stability to this PNG, PDF or SVG file.")
+        Path | None,
+        typer.Option(metavar="FILE", help="Plot error and stability between folds to this PNG, PDF or SVG file."),
     ] = None,
     categorical: options.Categorical = None,
     drop: options.Drop = None,

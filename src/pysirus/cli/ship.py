@@ -333,7 +333,7 @@ def diff(
         typer.Option(
             "--fail-below",
             metavar="S",
-            help=f"Leave with exit code {BELOW} if the stability, from 0 to 1, is below this: for schedulers.",
+            help=f"Leave with exit code {BELOW} if the stability between the two lists (0 to 1) is below this.",
         ),
     ] = None,
 ) -> None:
@@ -355,5 +355,5 @@ def diff(
     else:
         print_text(found)
     if fail_below is not None and found.stability < fail_below:
-        tell_aside(f"The stability, {found.stability:.4g}, is below {fail_below:g}.")
+        tell_aside(f"The stability between the two lists, {found.stability:.4g}, is below {fail_below:g}.")
         raise typer.Exit(BELOW)

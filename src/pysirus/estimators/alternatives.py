@@ -8,7 +8,6 @@ of one fit, and restrictions that only filter rules share forests.
 
 from __future__ import annotations
 
-import html
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -23,7 +22,7 @@ from pysirus._learn.tuning.held_out import FoldPrediction
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError, check_integer
 from pysirus._parameters.check import to_seed
-from pysirus._text.format import html_table, make_frame, one_line, text_table
+from pysirus._text.format import html_lines, html_table, make_frame, one_line, text_table
 from pysirus._text.message import InPython, Parameter, setting
 from pysirus.estimators.list_size import TunedSirus
 from pysirus.estimators.rule_model import RuleModel
@@ -160,10 +159,10 @@ class Alternatives:
     def sentence(self, own: Alternative) -> str:
         """One alternative as a line of text."""
         price = f"{self.loss_name} {own.price:+.4f} ± {own.price_se:.4f}"
-        return f"{own.restriction}: {price}, stability {own.stability:.2f}, {own.n_rules} rules"
+        return f"{own.restriction}: {price}, stability {own.stability:.2f} between folds, {own.n_rules} rules"
 
     def _rows(self) -> tuple[list[str], list[list[str]]]:
-        header = ["restriction", "rules", "length", self.loss_name, "price", "stability"]
+        header = ["restriction", "rules", "length", self.loss_name, "price", "stability between folds"]
         return header, [
             [
                 one_line(own.restriction),
@@ -187,7 +186,7 @@ class Alternatives:
 
     def _repr_html_(self) -> str:
         """The same for a notebook."""
-        return f"<p>{html.escape(self._head)}</p>{html_table(*self._rows())}"
+        return html_lines(self._head) + html_table(*self._rows())
 
 
 class _Collector:

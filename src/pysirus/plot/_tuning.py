@@ -11,6 +11,8 @@ from pysirus._parameters import ParameterError
 from pysirus.plot._rules import DOWN_TEXT as CHOSEN
 from pysirus.plot._rules import GREY, INSIDE, bare, pyplot
 
+BETWEEN_FOLDS = "stability between folds"
+
 
 class _Tuned(NamedTuple):
     """What is drawn of a tuned model: the entries of the path that its sizes have, and its own size."""
@@ -39,7 +41,7 @@ def _tuned(model: Any) -> _Tuned:
 
 
 def tuning_path(model: Any, axes: Any = None) -> Any:
-    """Plot error and stability against the number of rules, with error bars; the chosen size is marked.
+    """Plot error and stability between folds against the number of rules, with error bars; the chosen size is marked.
 
     Numbers of rules are means over the lists of the folds, on which error and stability were measured.
 
@@ -69,7 +71,7 @@ def tuning_path(model: Any, axes: Any = None) -> Any:
     if axes is None:
         _, axes = pyplot().subplots(2, 1, figsize=(5.2, 5.6), sharex=True, layout="constrained")
     points, chosen = np.array(tuning.steps), tuned.step
-    curves = ((path.error, path.error_se, tuned.error_name), (path.stability, path.stability_se, "stability"))
+    curves = ((path.error, path.error_se, tuned.error_name), (path.stability, path.stability_se, BETWEEN_FOLDS))
     for ax, (values, errors, name) in zip(axes, curves):
         ax.errorbar(
             path.n_rules[points],
@@ -130,7 +132,7 @@ def _mark_smallest(ax: Any, tuned: _Tuned) -> None:
 
 
 def pareto(model: Any, ax: Any = None) -> Any:
-    """Plot error against stability: a point for each list, the ideal point, and the chosen list in orange.
+    """Plot error against stability between folds: a point for each list, the ideal point, the chosen list in orange.
 
     Better lists are lower and further right. The numbers beside the points count rules with positive weight.
 
@@ -175,7 +177,7 @@ def pareto(model: Any, ax: Any = None) -> Any:
     ideal = f"ideal: {path.ideal.words('error')}"
     ax.scatter(path.ideal.stability, 0, s=120, marker="*", color="black", zorder=3, clip_on=False, label=ideal)
     _number_points(ax, tuning)
-    ax.set_xlabel("stability")
+    ax.set_xlabel(BETWEEN_FOLDS)
     ax.set_ylabel(tuned.error_name)
     ax.set_ylim(bottom=0)
     ax.set_xlim(right=min(1.02, max(path.ideal.stability + 0.02, stability.max() + 0.03)))
@@ -227,11 +229,11 @@ def _number(ax: Any, alternatives: Any, places: Any, i: int, near: Any) -> None:
 
 
 def front(alternatives: Any, ax: Any = None) -> Any:
-    """Plot what restrictions and lengths cost: held-out loss against stability, with paired standard errors.
+    """Plot what restrictions and lengths cost: held-out loss against stability between folds, with standard errors.
 
-    The line joins the alternatives that no other beats in both. Bars show standard errors of the difference from the
-    first alternative, which has no bar. If alternatives coincide, each has a frame in its colour around the previous
-    ones.
+    The line joins the alternatives that no other beats in both. Bars show paired standard errors of the difference from
+    the first alternative, which has no bar. If alternatives coincide, each has a frame in its colour around the
+    previous ones.
 
     Parameters
     ----------
@@ -282,7 +284,7 @@ def front(alternatives: Any, ax: Any = None) -> Any:
     for k, name in enumerate(names):
         filled = {} if not name.endswith("another seed") else {"mfc": "white"}
         ax.plot([], [], "s", ms=7, color=colours[k % len(colours)], label=name, **filled)
-    ax.set_xlabel("stability between folds")
+    ax.set_xlabel(BETWEEN_FOLDS)
     ax.set_ylabel(f"held-out {alternatives.loss_name}")
     ax.set_title("What restrictions cost: numbers are rules, squares are tuned lengths", fontsize=9, loc="left")
     ax.legend(frameon=False, fontsize=8)

@@ -4,14 +4,14 @@
 export const INK = "currentColor", ACCENT = "var(--accent)", SOFT = "var(--soft)", MARK = "var(--mark)";
 /* The words on charts; who speaks another language changes them. */
 export const SAY = {
-  stability: "stability", ideal: "ideal", rule: "rule", rules: "rules", missing: "missing", prediction: "prediction", not: "not",
-  against: (error) => `${error} against stability, one point for each size`,
+  stability: "stability between folds", ideal: "ideal", rule: "rule", rules: "rules", missing: "missing", prediction: "prediction", not: "not",
+  against: (error) => `${error} against stability between folds, one point for each size`,
   steps: (start, end) => `From the average ${start} to the prediction ${end}`,
 };
 export const CHART = { style: { background: "transparent", color: "inherit", fontSize: "12px" } };
 
 /* The hyphens before numbers in a text as minus signs; those in names stay. */
-export const minus = (text) => String(text).replace(/(^|< |>= |from |to |then |else |and |between |\(|: |\/ )-(?=[\d.])/g, "$1−");
+export const minus = (text) => String(text).replace(/(^|< |= |is |from |to |then |else |and |between |outputs |log-odds |\(|: |\/ )-(?=[\d.])/g, "$1−");
 
 function plainFormat(value, digits = 3) {
   if (value === null || value === undefined || !isFinite(value)) return "";
@@ -100,26 +100,28 @@ export function drawPareto(data, current, pick, width) {
 /* Error and stability against the number of rules of the list, with two standard errors: a dot for each list. */
 export function drawPath(data, current, width) {
   const rows = ["error", "stability"].flatMap((name) => data.sizes.map((size) => ({
-    name: name === "error" ? data.errorName : name, value: size[name], n: size.nPositive,
+    name: name === "error" ? data.errorName : SAY.stability, value: size[name], n: size.nPositive,
     low: Math.max(0, size[name] - 2 * size[`${name}Se`]),
     high: Math.min(name === "stability" ? 1 : Infinity, size[name] + 2 * size[`${name}Se`]),
   }))).sort((a, b) => a.n - b.n);
   const s = data.sizes[current], here = s.nPositive;
-  const now = [{ name: data.errorName, value: s.error, n: here }, { name: "stability", value: s.stability, n: here }];
+  const now = [{ name: data.errorName, value: s.error, n: here }, { name: SAY.stability, value: s.stability, n: here }];
   const chart = Plot.plot({
     ...CHART, width, height: 320, marginLeft: 48, marginBottom: 42, marginRight: 16, grid: true,
     x: { label: "rules in the list →", zero: true, tickFormat: (n) => n % 1 ? "" : tick(n) }, y: { label: null, nice: true, zero: true, tickFormat: tick },
-    color: { domain: [data.errorName, "stability"], range: ["var(--down)", "var(--accent)"], legend: false },
+    color: { domain: [data.errorName, SAY.stability], range: ["var(--down)", "var(--accent)"], legend: false },
     marks: [
       Plot.ruleX(rows, { x: "n", y1: "low", y2: "high", stroke: "name", strokeOpacity: 0.4, strokeWidth: 2 }),
       Plot.line(rows, { x: "n", y: "value", stroke: "name", strokeOpacity: 0.4 }),
       Plot.dot(rows, { x: "n", y: "value", fill: "name", r: 2.5 }),
       Plot.ruleX([here], { stroke: MARK, strokeDasharray: "3,3" }),
       Plot.dot(now, { x: "n", y: "value", fill: "name", r: 5 }),
-      Plot.text(rows, Plot.selectLast({ x: "n", y: "value", z: "name", text: "name", textAnchor: "end", dy: -14, fill: (d) => d.name === "stability" ? "var(--accent)" : "var(--down-text)", fontWeight: 600, stroke: "var(--ground)", strokeWidth: 5 })),
+      /* stability falls to its end: there is room below it */
+      ...[[data.errorName, -14, "var(--down-text)"], [SAY.stability, 16, "var(--accent)"]].map(([name, dy, fill]) =>
+        Plot.text(rows.filter((d) => d.name === name), Plot.selectLast({ x: "n", y: "value", text: "name", textAnchor: "end", dy, fill, fontWeight: 600, stroke: "var(--ground)", strokeWidth: 5 }))),
     ],
   });
-  named(chart, "img", `${data.errorName} and stability against the number of rules`);
+  named(chart, "img", `${data.errorName} and ${SAY.stability} against the number of rules`);
   return chart;
 }
 

@@ -49,7 +49,7 @@ function showSize() {
   byId("lead").textContent = lead.join(" · ");
   if (!data.path) return;
   byId("slider").value = state.size + 1;
-  byId("slider").setAttribute("aria-valuetext", `${plural(size.nPositive, "rule")}, ${data.errorName} ${format(size.error)}, stability ${format(size.stability, 2)}`);
+  byId("slider").setAttribute("aria-valuetext", `${plural(size.nPositive, "rule")}, ${data.errorName} ${format(size.error)}, stability between folds ${format(size.stability, 2)}`);
   byId("slider-value").textContent = size.nPositive;
   byId("error").textContent = format(size.error, 3);
   byId("stability").textContent = format(size.stability, 2);
