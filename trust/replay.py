@@ -20,7 +20,7 @@ import pandas as pd
 from pysirus import SirusClassifier, SirusClassifierCV, SirusRegressor, SirusRegressorCV, SirusSurvival, load
 from pysirus._model.file import model_to_json, read_document
 from pysirus._use.verify import verify
-from pysirus.cli._parts import fit_like
+from pysirus.cli._training import fit_like
 
 RESULTS = Path(__file__).with_name("results") / "replay.json"
 N_TABLES = 6

@@ -184,7 +184,7 @@ def test_complaint_names_the_option(run, option: str, value: str, message: str) 
         ("x,y\n1,2\n", "minimum of 2"),
         ("x,x,y\n1,1,2\n2,2,3\n", "occurs more than once"),
         ("x,y\n1,2\nhello,3\n3,4\n4,4\n", "numbers and text"),
-        ("y\n1\n2\n3\n", "no columns"),
+        ("y\n1\n2\n3\n", "No feature is left"),
     ],
 )
 def test_fit_bad_table_is_one_line(run, tmp_path: Path, content: str, message: str) -> None:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import pysirus
-from pysirus.cli import _parts
+from pysirus.cli import _predict
 from pysirus.engine.backends import streams
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -131,13 +131,13 @@ def test_a_file_that_changes_while_it_is_read_is_refused(run, folder, tmp_path, 
     (tmp_path / "new").mkdir()
     path = tmp_path / "new" / "a.parquet"
     make_frame().to_parquet(path)
-    write = _parts.predict_table
+    write = _predict.predict_table
 
     def change(*arguments):
         make_frame()[:50].to_parquet(path)
         return write(*arguments)
 
-    monkeypatch.setattr(_parts, "predict_table", change)
+    monkeypatch.setattr(_predict, "predict_table", change)
     code, _, err = run("predict", folder / "numbers.json", tmp_path / "new", "-o", tmp_path / "out.csv")
     assert code == 1 and "changed while it was read" in err and not (tmp_path / "out.csv").exists()
 

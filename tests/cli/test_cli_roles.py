@@ -306,3 +306,23 @@ def test_a_truth_without_deviance_is_said_by_its_column(run, counts: Path, tmp_p
     insured(seed=1).assign(claims=-1).to_csv(tmp_path / "negative.csv", index=False)
     code, out, err = run("score", counts, tmp_path / "negative.csv")
     assert code == 1 and out == "" and "column 'claims', the target" in err.lower() and "--loss poisson" in err
+
+
+def test_groups_are_no_feature_when_a_model_is_learned_again_from_several_files(run, tmp_path: Path) -> None:
+    rows = insured()[["claims", "age"]].assign(group=np.arange(400) % 20)
+    (tmp_path / "more").mkdir()
+    for name in ("rows.csv", "more/a.csv", "more/b.csv"):
+        rows.to_csv(tmp_path / name, index=False)
+    model, again = tmp_path / "m.json", tmp_path / "again.json"
+    options = ("--cv", "--groups", "group", "--rules", 2, "--trees", 50)
+    assert run("fit", tmp_path / "rows.csv", "--target", "claims", *options, "--model", model)[0] == 0
+    code, _, err = run("refit", model, tmp_path / "more", "--output", again)
+    assert code in (0, 3), err
+    assert pysirus.load(again).model_.columns == pysirus.load(model).model_.columns == ("age",)
+
+
+@pytest.mark.parametrize("in_batches", [[], ["--memory", "64MB"]])
+def test_a_column_with_two_roles_is_refused(run, tmp_path: Path, in_batches: list[str]) -> None:
+    insured().to_csv(tmp_path / "rows.csv", index=False)
+    code, _, err = run("tune", tmp_path / "rows.csv", "--target", "claims", "--groups", "claims", *in_batches)
+    assert code == 2 and "'claims' has two roles, --target and --groups." in err

@@ -13,10 +13,8 @@ from pysirus._data.align import align_table
 from pysirus._data.column import DataError
 from pysirus._data.table import Table, read_table, recode_table
 from pysirus._model.model import Model
-from pysirus.cli._parts import _scan
-from pysirus.cli._predict import features_of
-from pysirus.cli._table import Roles, open_table, open_training
-from pysirus.engine.backends.streams import batches_in
+from pysirus.cli._table import features_of, open_table, sources
+from pysirus.cli._training import Roles, open_rows
 from sampled import FULL
 
 N_PARTS, N_FILES = (100, 50) if FULL else (3, 10)
@@ -27,7 +25,7 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 def learn(path: Path, text: CsvText) -> tuple[Model, Table]:
     """A model of a file, after it was saved, and its training rows as it knows them."""
-    training = open_training(str(path), "y", Roles(categorical=text.categorical or None))
+    training = open_rows(str(path), "y", Roles(categorical=text.categorical or None), None)
     kind = pysirus.SirusClassifier if text.is_classes else pysirus.SirusRegressor
     estimator = kind(
         n_rules=5, n_trees=15, prepare=True, random_state=0, n_jobs=1, categorical_features=training.categorical
@@ -35,7 +33,7 @@ def learn(path: Path, text: CsvText) -> tuple[Model, Table]:
     training.fit(estimator)
     estimator.save(path.with_suffix(".json"))
     model = pysirus.load(path.with_suffix(".json")).model_
-    seen = read_table(training.features, categorical=training.categorical, max_levels=estimator.max_levels)
+    seen = read_table(training.split()[0], categorical=training.categorical, max_levels=estimator.max_levels)
     return model, recode_table(seen, model.features)
 
 
@@ -48,9 +46,9 @@ def read(path: Path, model: Model) -> Table:
 def read_batches(paths: list[Path], model: Model) -> list[Table]:
     """The same in batches, as of a folder."""
     found = []
-    for file in _scan(model, paths):
-        names = [name for name in model.columns if name in file.schema.names]
-        for _, rows in batches_in(file, names):
+    for source in sources(model, "", paths=paths):
+        names = [name for name in model.columns if name in source.schema.names]
+        for _, rows in source.read(names):
             found.append(align_table(rows, model.schema, owner="model", needed=range(len(model.features))))
     return found
 

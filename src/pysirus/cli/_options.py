@@ -5,11 +5,9 @@ A parameter is an option as soon as its field in the table says so: commands nam
 
 from __future__ import annotations
 
-import atexit
 import os
 import re
 import sys
-import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import Field, fields
 from functools import wraps
@@ -408,33 +406,25 @@ def make_estimator(
     )
 
 
-def queried(table: str, sql: str | None) -> str:
-    """The table, or a file with what a query of it answers; its rows are read once, and never all in memory."""
-    from pysirus._data.column import DataError
-    from pysirus.engine.backends.streams import is_database
+def existing(path: Path | None, option: str) -> Path | None:
+    """A path that was typed, once it is found that it is a file."""
+    if path is not None and not path.is_file():
+        raise typer.BadParameter(f"there is no file '{path}'.", param_hint=option)
+    return path
 
-    if sql is None:
-        if is_database(table):
-            raise typer.BadParameter(
-                f"'{table}' is a database: say which rows to take, such as --sql 'select * from houses'.",
-                param_hint="--sql",
-            )
-        return table
-    import pyarrow.parquet as pq
 
-    from pysirus._data.frame import check_names
-    from pysirus.engine.backends.streams import run_query
+def result_of(path: Path | None, option: str) -> Any:
+    """What another command printed as JSON."""
+    import json
 
-    folder = tempfile.TemporaryDirectory(prefix="pysirus-")
-    atexit.register(folder.cleanup)
-    path = Path(folder.name) / "query.parquet"
-    with run_query(table, sql) as reader:
-        check_names(reader.schema.names)
-        n_rows = 0
-        with pq.ParquetWriter(path, reader.schema, compression="zstd") as writer:
-            for batch in reader:
-                writer.write_batch(batch)
-                n_rows += len(batch)
-    if not n_rows:
-        raise DataError("The query answers no rows.")
-    return str(path)
+    if existing(path, option) is None:
+        return None
+    assert path is not None
+    key = {"--evidence": "expected_return", "--monitoring": "verdict"}[option]
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError:
+        found = None
+    if not isinstance(found, dict) or key not in found:
+        raise typer.BadParameter(f"'{path}' is not what that command prints with --json.", param_hint=option)
+    return found

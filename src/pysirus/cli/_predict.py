@@ -1,56 +1,44 @@
-"""A model and a table in, predictions in a file or on standard output out; and the truth that options name.
+"""A model and rows in, predictions in files or on standard output out, batch by batch.
 
-The truth are targets and weights, by default of the columns that the model remembers.
+Memory never holds whole columns of files.
 """
 
 from __future__ import annotations
 
 import csv
 import io
-from dataclasses import dataclass, replace
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple, TypeGuard
+from typing import IO, Any, NamedTuple, Protocol, TypeGuard
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet
+import pyarrow.parquet as pq
 import typer
 
 from pysirus._data.column import DataError
-from pysirus._data.elsewhere import FilePath
-from pysirus._data.read import KnownColumns, as_known, check_column, list_names
+from pysirus._data.elsewhere import FilePath, Remote, check_remote_output, writing_remote
+from pysirus._data.read import KnownColumns, as_known, check_column, check_name
 from pysirus._data.recipe import is_text
-from pysirus._families.read import exposures_of, rates_of
+from pysirus._families.read import exposures_of
 from pysirus._model.model import Model
-from pysirus._runtime.console import warn_user
-from pysirus._runtime.output import write_text, writing
+from pysirus._runtime.output import PARQUET, streaming
 from pysirus._text.format import format_number, one_line
-from pysirus._use.groups import GroupMetrics, group_metrics
-from pysirus._use.score import Rows
+from pysirus.cli._options import check_output
 from pysirus.cli._show import model_of
-from pysirus.cli._streams import print_data
-from pysirus.cli._table import is_files, open_table, times_of, weights_of
-from pysirus.engine.backends.parquet import known_columns
+from pysirus.cli._streams import print_data, tell_aside
+from pysirus.cli._table import Source, about, features_of, names_of, needed_columns, sources, split_names
+from pysirus.cli._truth import exposure_of
+from pysirus.engine.backends.parquet import kept_columns
+from pysirus.engine.backends.sources import ENDINGS
 
 EXPECTED = "expected_count"  # the column of rates times exposures
 # how a formula begins: the last four are the same signs at full width
 _FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
-
-
-def features_of(table: pa.Table, model: Model) -> pa.Table:
-    """The columns that the model asks for; others, such as the target, are left out."""
-    if not model.named:
-        return table
-    wanted = dict.fromkeys(model.schema.column_of(model.features[i]) for i in sorted(model.needed))
-    absent = [name for name in wanted if name not in table.column_names]
-    if absent:
-        raise DataError(
-            f"The model needs {'a column' if len(absent) == 1 else 'columns'} that the table does not have: "
-            f"{list_names(absent)}. The table has: {list_names(table.column_names)}."
-        )
-    return table.select([name for name in model.columns if name in table.column_names])
 
 
 class Wanted(NamedTuple):
@@ -150,7 +138,7 @@ def check_replaced(output: Path | None) -> None:
         return
     if is_parquet(output):
         try:
-            names = pyarrow.parquet.read_schema(output).names
+            names = pq.read_schema(output).names
         except (OSError, pa.ArrowException):  # no Parquet, which is said elsewhere
             return
     else:
@@ -161,19 +149,6 @@ def check_replaced(output: Path | None) -> None:
             f"'{output}' has no column 'prediction', and writing there would destroy it. Give another name.",
             param_hint="--output",
         )
-
-
-def write_predictions(table: pa.Table, output: Path | None, *, spreadsheet: bool) -> None:
-    """Write columns as a whole or not at all; for a spreadsheet, text that it would run as a formula is quoted."""
-    if is_parquet(output):
-        with writing(output) as file:
-            pyarrow.parquet.write_table(table, file)
-        return
-    text = csv_text(table, header=True, spreadsheet=spreadsheet)
-    if output is None:
-        print_data(text)
-    else:
-        write_text(output, text)
 
 
 def csv_text(table: pa.Table, *, header: bool, spreadsheet: bool) -> str:
@@ -200,166 +175,6 @@ def _disarm(value: Any) -> Any:
     except ValueError:
         return f"'{value}"
     return value
-
-
-class Truth(NamedTuple):
-    """Where the truth of a table stands: names of columns as typed, by default those of the model."""
-
-    target: str | None = None
-    weights: str | None = None
-    time: str | None = None
-    event: str | None = None
-    exposure: str | None = None
-    unweighted: bool = False
-
-    def of(self, rules: Model) -> Columns:
-        """The columns for a model."""
-        if rules.family.has_hazard:
-            if self.target is not None:
-                raise typer.BadParameter("is not for survival: give --time and --event.", param_hint="--target")
-            target, event = self.time or rules.target_column, self.event or rules.required_survival.event
-            return Columns(target, event, None, *self._weights(rules))
-        for given, option in ((self.time, "--time"), (self.event, "--event")):
-            if given is not None:
-                raise typer.BadParameter("is for survival, and this model predicts something else.", param_hint=option)
-        exposure = exposure_of(rules, self.exposure) or rules.exposure
-        return Columns(self.target or rules.target_column, None, exposure, *self._weights(rules))
-
-    def shown(self, rules: Model, table: pa.Table) -> dict[str, Any]:
-        """Targets and weights for a report; nothing where nobody named them and the table lacks some."""
-        columns = self.of(rules)
-        absent = columns.weights if columns.remembers_weights and columns.weights not in table.column_names else None
-        columns = columns if absent is None else replace(columns, weights=None)
-        named = any(name is not None for name in (self.target, self.weights, self.exposure))
-        if not named and (not columns.are_in(table) or columns.target in rules.columns):
-            return {}
-        if absent is not None:
-            warn_user(f"The table has no column '{absent}', the model's weights: its rows are not weighted by them.")
-        y, weights = columns.response(table)
-        return {"y": y} if weights is None else {"y": y, "sample_weight": weights}
-
-    def _weights(self, rules: Model) -> tuple[str | None, bool]:
-        """The column of weights, and whether the model remembers it."""
-        if self.weights is not None and self.unweighted:
-            raise typer.BadParameter("give --sample-weight or --unweighted, not both.", param_hint="--sample-weight")
-        if self.weights is not None or self.unweighted or rules.roles is None:
-            return self.weights, False
-        return rules.roles.weights, True
-
-
-@dataclass(frozen=True)
-class Columns:
-    """The columns of a table that have the truth."""
-
-    target: str  # of survival the times
-    event: str | None
-    exposure: str | None
-    weights: str | None
-    remembers_weights: bool = False  # nobody typed them
-
-    @property
-    def names(self) -> list[str]:
-        """All of them, the target first."""
-        return [name for name in (self.target, self.event, self.exposure, self.weights) if name is not None]
-
-    @property
-    def weighted_by(self) -> str | None:
-        """By what rows are weighted, in words."""
-        return " × ".join(name for name in (self.exposure, self.weights) if name is not None) or None
-
-    def kinds(self, rules: Model) -> tuple[list[str], list[str]]:
-        """Those that are text in a text file, and those that are numbers."""
-        numbers = [name for name in (self.exposure, self.weights) if name is not None]
-        labels = rules.family.classes
-        if not labels:
-            return [], [self.target, *numbers]
-        return [self.target] if any(isinstance(label, str) for label in labels) else [], numbers
-
-    def check(self, table: pa.Table) -> None:
-        """Complain of the first that the table does not have."""
-        if self.remembers_weights and self.weights is not None and self.weights not in table.column_names:
-            raise typer.BadParameter(
-                f"the model was learned with the sample weights '{self.weights}', a column that the table does not "
-                f"have (it has {list_names(table.column_names)}). Name another one; `score` also takes --unweighted.",
-                param_hint="--sample-weight",
-            )
-        check_column(table, self.target, "target" if self.event is None else "event time")
-        for name, role in ((self.event, "event"), (self.exposure, "exposure"), (self.weights, "sample weights")):
-            if name is not None:
-                check_column(table, name, role)
-
-    def are_in(self, table: pa.Table) -> bool:
-        """Whether the table has all of them."""
-        return set(self.names) <= set(table.column_names)
-
-    def response(self, table: pa.Table) -> tuple[Any, Any]:
-        """Targets and weights of a table that has them: of counts with an exposure rates, and exposures as weights."""
-        self.check(table)
-        weights = None if self.weights is None else weights_of(table, self.weights)
-        if self.event is not None:
-            return times_of(table, self.target, self.event), weights
-        if self.exposure is None:
-            return table[self.target], weights
-        return rates_of(table, self.target, self.exposure, self.weights)
-
-    def read(self, rules: Model, table: pa.Table, name: str | None = None) -> Rows:
-        """Features, targets and weights of a table."""
-        y, weights = self.response(table)
-        features = features_of(table if rules.named else table.drop_columns(list(dict.fromkeys(self.names))), rules)
-        return Rows(features, y, weights, name)
-
-
-def time_column(table: pa.Table, rules: Model, given: str | None) -> str | None:
-    """The column of the times of rows: one that was named, or the model's own where the table has it."""
-    own = None if rules.roles is None else rules.roles.time
-    name = given or (own if own in table.column_names else None)
-    if name is not None:
-        check_column(table, name, "time")
-    return name
-
-
-MOST_APART = 12  # distinct numbers that are groups of their own, where numbers are taken in bands
-
-
-def _in_bands(values: list[Any]) -> tuple[list[Any], list[str]]:
-    """Numbers of many values as the band that each is in, a quarter of the rows; and the bands in order.
-
-    Other values, and numbers of few, stay as they are, and have no order.
-    """
-    known = [value for value in values if isinstance(value, (int, float)) and value == value]
-    distinct = set(known)
-    if len(distinct) <= MOST_APART or len(known) < sum(value is not None and value == value for value in values):
-        return list(values), []
-    edges = np.unique(np.quantile(known, (0.25, 0.5, 0.75)))
-    bands = [sorted(v for v in distinct if np.searchsorted(edges, v) == k) for k in range(len(edges) + 1)]
-    names = [f"{own[0]:.6g} to {own[-1]:.6g}" if own else "" for own in bands]
-    of_value = {value: names[k] for k, own in enumerate(bands) for value in own}
-    return [of_value.get(value) for value in values], [name for name in names if name]
-
-
-def score_groups(rules: Model, table: str, truth: Columns, by: str, *, banded: bool = False) -> GroupMetrics:
-    """Metrics of the groups that a column makes of the rows that have a target; numbers may be banded."""
-    if is_files(table):
-        raise typer.BadParameter("takes one table, and this is a folder or a pattern of files.", param_hint="--by")
-    text, numbers = truth.kinds(rules)
-    others = [] if by in rules.columns else [by]
-    rows = open_table(table, rules, labels=others, text=[*text, *others], known=known_columns(rules, numbers))
-    check_column(rows, by, "option --by")
-    check_column(rows, truth.target, "target")
-    own = truth.read(rules, rows.filter(pc.is_valid(rows[truth.target])))
-    groups = rows.filter(pc.is_valid(rows[truth.target]))[by].to_pylist()
-    groups, order = _in_bands(groups) if banded else (groups, [])
-    return group_metrics(rules, own.X, own.y, own.weights, groups, by, order)
-
-
-def exposure_of(rules: Model, given: str | None) -> str | None:
-    """The exposure that was typed, once it is found that the model predicts rates."""
-    if given is not None and rules.exposure is None:
-        raise typer.BadParameter(
-            f"the model was learned without an exposure: it predicts '{rules.target}' as it is. Leave the option out.",
-            param_hint="--exposure",
-        )
-    return given
 
 
 @dataclass(frozen=True)
@@ -392,25 +207,129 @@ def expected_count(rules: Model, row: pa.Table, given: str | None, rate: Any) ->
     return Expected(rules.target_column, float(rate), float(exposures_of(row, unit)[0]), unit)
 
 
-def existing(path: Path | None, option: str) -> Path | None:
-    """A path that was typed, once it is found that it is a file."""
-    if path is not None and not path.is_file():
-        raise typer.BadParameter(f"there is no file '{path}'.", param_hint=option)
-    return path
+# ---------------------------------------------------------------------------------------------------------------- files
 
 
-def result_of(path: Path | None, option: str) -> Any:
-    """What another command printed as JSON."""
-    import json
+class Write(Protocol):
+    """Takes rows to be written, batch after batch."""
 
-    if existing(path, option) is None:
-        return None
-    assert path is not None
-    key = {"--evidence": "expected_return", "--monitoring": "verdict"}[option]
+    def __call__(self, table: pa.Table) -> None: ...
+
+
+def predict_rows(
+    loaded: Any,
+    name: str,
+    output: FilePath | None,
+    keep: list[str] | None,
+    wanted: Wanted,
+    *,
+    spreadsheet: bool,
+    paths: Sequence[FilePath] | None = None,
+) -> None:
+    """Write predictions for the rows of a table or of all files: to one file, or for each file to one in a folder."""
+    rules = model_of(loaded)
+    to_csv = not is_parquet(output) and not (output and not output.suffix)
+    typed = split_names(keep)
+    others = [own for own in typed if own not in rules.columns and own != wanted.exposure]
+    numbers = [] if wanted.exposure is None else [wanted.exposure]
+    kept, known = kept_columns(rules, typed if to_csv else [], numbers)
+    found = sources(rules, name, others if to_csv else [], known, others, paths)
+    wanted = wanted._replace(keep=names_of(found[0].schema.names, keep, "--keep"), written=kept)
+    for source in found:
+        with about(source.name):
+            for own in wanted.keep:
+                check_name(source.schema.names, own, "option --keep")
+            if wanted.exposure is not None:
+                check_name(source.schema.names, wanted.exposure, "exposure")
+    columns = []
+    for source in found:
+        with about(source.name):
+            columns.append(needed_columns(rules, source, wanted.others))
+    inputs = [source.path for source in found if source.path is not None]
+    if output is None or output.suffix or not inputs:
+        with open_output(output, inputs, spreadsheet=spreadsheet) as write:
+            for source, names in zip(found, columns):
+                _predict(loaded, source, names, wanted, write)
+        return
+    targets = _outputs(inputs, output)
+    for target in targets:
+        if isinstance(target, Path):
+            target.parent.mkdir(parents=True, exist_ok=True)
+            check_output(target, "--output", inputs, PARQUET)
+    for source, names, target in zip(found, columns, targets):
+        if source.n_rows:
+            with open_output(target, inputs, spreadsheet=spreadsheet) as write:
+                _predict(loaded, source, names, wanted, write)
+    n_written = sum(source.n_rows > 0 for source in found)
+    tell_aside(
+        f"{n_written:,} {'file' if n_written == 1 else 'files'} with {sum(s.n_rows for s in found):,} rows: {output}"
+    )
+
+
+def _predict(loaded: Any, source: Source, columns: Sequence[str], wanted: Wanted, write: Write) -> None:
+    for part, table in source.read(columns):
+        with about(part):
+            predicted = predict_table(loaded, table, wanted)
+        write(predicted)
+
+
+def _outputs(paths: Sequence[FilePath], folder: FilePath) -> Sequence[FilePath]:
+    """A Parquet file in a folder for each file, as deep in it as the file is below what all of them are in."""
+    if isinstance(folder, Remote):
+        check_remote_output(folder)
+    elif folder.exists() and not folder.is_dir():
+        raise typer.BadParameter(
+            f"'{folder}' is a file. Give a folder, or a .csv or .parquet file.", param_hint="--output"
+        )
+    elif not folder.parent.is_dir():
+        raise typer.BadParameter(
+            f"There is no folder '{folder.parent}' to make '{folder.name}' in.", param_hint="--output"
+        )
+    parents = [path.resolve().parent for path in paths]
+    root = Path(os.path.commonpath(parents))
+    names = [f"{ENDINGS.sub('', path.name).removesuffix('.parquet')}.parquet" for path in paths]
+    targets = [folder / (parent.relative_to(root) / name) for name, parent in zip(names, parents)]
+    for target in targets:
+        if targets.count(target) > 1:
+            raise DataError(f"Two files would be written to '{target}'. Give files of different names.")
+    return targets
+
+
+@contextmanager
+def open_output(output: FilePath | None, inputs: Sequence[FilePath], *, spreadsheet: bool) -> Iterator[Write]:
+    """Something that writes batches to a file, which is there as a whole or not at all; or prints them."""
+    schema: pa.Schema | None = None
+    with ExitStack() as stack:
+        file: IO[bytes] | None = None
+        if isinstance(output, Remote):
+            check_remote_output(output)
+            file = stack.enter_context(writing_remote(output))
+        elif output is not None:
+            file = stack.enter_context(streaming(output, inputs, PARQUET if is_parquet(output) else None))
+        writer: pq.ParquetWriter | None = None
+
+        def write(table: pa.Table) -> None:
+            nonlocal schema, writer
+            is_first, schema = schema is None, schema or table.schema
+            table = _like(table, schema)
+            if file is None:
+                print_data(csv_text(table, header=is_first, spreadsheet=spreadsheet))
+            elif is_parquet(output):
+                if writer is None:
+                    writer = stack.enter_context(pq.ParquetWriter(file, schema))
+                writer.write_table(table)
+            else:
+                file.write(csv_text(table, header=is_first, spreadsheet=spreadsheet).encode("utf-8"))
+
+        yield write
+
+
+def _like(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """A table with the types of the first one: columns that are kept may have others in another file."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError:
-        found = None
-    if not isinstance(found, dict) or key not in found:
-        raise typer.BadParameter(f"'{path}' is not what that command prints with --json.", param_hint=option)
-    return found
+        return table.cast(schema.remove_metadata())
+    except (pa.ArrowException, ValueError) as error:
+        raise DataError(
+            f"A column that is kept has other types in some files ({error}). Give a folder as output: it has "
+            "a file for each."
+        ) from error

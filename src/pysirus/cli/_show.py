@@ -26,7 +26,6 @@ from pysirus._text.format import apart, format_percent, one_line
 from pysirus._use.edit import trail_lines
 from pysirus.cli._options import Manner
 from pysirus.cli._streams import as_typed, print_json, print_prose, print_text, printing
-from pysirus.cli._table import missing_shares
 from pysirus.estimators.rule_model import RuleModel
 
 WIDTH = 84  # characters of the conditions of a rule
@@ -112,7 +111,12 @@ def print_learned(estimator: Any, manner: Manner, *, weighed: bool) -> None:
         print_prose(verdict(estimator.model_))
     print_doubts(estimator.model_)
     print_facts(estimator.model_)
-    print_columns(estimator.model_, missing_shares(estimator), weighed=weighed)
+    print_columns(estimator.model_, _missing_shares(estimator), weighed=weighed)
+
+
+def _missing_shares(estimator: Any) -> dict[str, float]:
+    """The share of missing values in each column that has some, as the rows weigh."""
+    return {cuts.column.name: float(cuts.shares[-1]) for cuts in estimator._cuts.cuts if cuts.has_missing}
 
 
 def print_doubts(model: Model) -> None:

@@ -32,8 +32,7 @@ Row = Annotated[
 
 def rows_of(model: Any, table: str) -> Any:
     """The features of a table that a model reads."""
-    from pysirus.cli._predict import features_of
-    from pysirus.cli._table import open_table
+    from pysirus.cli._table import features_of, open_table
 
     return features_of(open_table(table, model), model)
 
@@ -85,7 +84,7 @@ def reasons(
         wrong = "is for all rows: leave --row out" if row is not None else f"'{output}' must end in .csv or .parquet"
         raise typer.BadParameter(f"{wrong}.", param_hint="--output")
     from pysirus._runtime.output import PARQUET
-    from pysirus.cli._predict import is_parquet, write_predictions
+    from pysirus.cli._predict import is_parquet, open_output
     from pysirus.cli._show import model_of
     from pysirus.cli._streams import print_json, print_text
     from pysirus.cli._table import paths_of
@@ -105,7 +104,8 @@ def reasons(
         numbered = [number + 1 for number in frame["row"].to_pylist()]  # rows count from 1 on the command line
         import pyarrow as pa
 
-        write_predictions(frame.set_column(0, "row", pa.array(numbered, pa.int64())), output, spreadsheet=False)
+        with open_output(output, [], spreadsheet=False) as write:
+            write(frame.set_column(0, "row", pa.array(numbered, pa.int64())))
 
 
 @app.command()
@@ -202,25 +202,27 @@ def alternatives(
     Example: [bold]pysirus alternatives credit.csv --target Status --without age,sex --rules 5,8,12[/bold]
     """
     from pysirus.cli._streams import deliver, print_json, print_text
-    from pysirus.cli._table import Roles, Training, names_of, open_rows, paths_of
+    from pysirus.cli._table import names_of, paths_of
+    from pysirus.cli._training import Roles, open_rows
     from pysirus.estimators.alternatives import alternatives as compare
 
     options.check_figure(plot, "--plot", paths_of(table))
     roles = Roles(categorical, drop, weights, task, strict=not parameters["prepare"], groups=groups)
     training = open_rows(table, target, roles, None)
-    if not isinstance(training, Training) or training.task == "survival":
+    if training.in_batches or training.task == "survival":
         raise typer.BadParameter("takes one table with a target of classes or numbers.", param_hint="TABLE")
     estimator = options.make_estimator(training.task, parameters, training, tuned=True, silent=True)
-    columns = names_of(training.features, without, "--without")
+    X, y, sample_weight, together = training.split()
+    columns = names_of(X.column_names, without, "--without")
     found = compare(
         estimator,
-        training.features,
-        training.target,
+        X,
+        y,
         without=[*columns, *([columns] if len(columns) > 1 else [])],
         monotone=_monotone(monotone),
         n_rules=_lengths(rules),
-        sample_weight=training.weights,
-        groups=training.groups,
+        sample_weight=sample_weight,
+        groups=together,
     )
     files = [] if plot is None else [(lambda: _draw(found, plot), f"Plot written to {plot}")]
     deliver(files, lambda: print_json(found.to_dict()) if json else print_text(found))
@@ -286,11 +288,12 @@ def change(
 
     rules = model_of(load_model(model))
     rows = rows_of(rules, table)
-    ways = {name: way for way, names in (("up", up), ("down", down)) for name in names_of(rows, names, f"--{way}")}
+    columns = rows.column_names
+    ways = {name: way for way, names in (("up", up), ("down", down)) for name in names_of(columns, names, f"--{way}")}
     found = rules.nearest_change(
         one_row(rows, row, "--row"),
         to,
-        fixed=names_of(rows, fixed, "--fixed"),
+        fixed=names_of(columns, fixed, "--fixed"),
         directions=ways,
         category_step=category_step,
     )

@@ -105,10 +105,10 @@ def _training_rows(
     Where they may be ``in_parts``, rows of files stay there, and columns are named.
     """
     from pysirus._text.message import naming
-    from pysirus.cli._predict import Truth, is_parquet
+    from pysirus.cli._predict import is_parquet
     from pysirus.cli._show import model_of
-    from pysirus.cli._table import check_named, is_files, open_table
-    from pysirus.engine.backends.parquet import known_columns
+    from pysirus.cli._table import check_named, is_files
+    from pysirus.cli._truth import Truth
     from pysirus.estimators.sirus import SirusBase
 
     loaded = load_model(path)
@@ -118,7 +118,6 @@ def _training_rows(
             "was edited, or is of another method: lists are learned as SIRUS learned this one.", param_hint="MODEL"
         )
     truth = Truth(weights=weights).of(rules)
-    text, numbers = truth.kinds(rules)
     given = {role: name for role, name in roles.items() if name is not None}
     with naming(target=truth.target, weights=truth.weights):
         if in_parts and rules.named and (is_files(table) or (is_parquet(Path(table)) and Path(table).exists())):
@@ -126,7 +125,7 @@ def _training_rows(
             others = {} if truth.exposure is None else {"exposure": truth.exposure}
             yield loaded, (table, target, truth.weights), given | others
             return
-        rows = open_table(table, rules, labels=list(given.values()), text=text, known=known_columns(rules, numbers))
+        rows = truth.open(rules, table, labels=list(given.values()))
         y, sample_weight = truth.response(rows)
         columns = {role: check_named(rows, name, role) for role, name in given.items()}
         yield loaded, (_features(rows, rules, [*truth.names, *given.values()]), y, sample_weight), columns
@@ -270,12 +269,9 @@ def _reason(text: str, n_rules: int) -> tuple[int | str, Any]:
 def training_rows(name: str, model: Any, weights: str | None) -> tuple[Any, Any, Any]:
     """Features, targets and weights of a table; rows without a target are left out, as in training."""
     from pysirus._data.frame import rows_that_count
-    from pysirus.cli._predict import Truth
-    from pysirus.cli._table import open_table
-    from pysirus.engine.backends.parquet import known_columns
+    from pysirus.cli._truth import Truth
 
     truth = Truth(weights=weights).of(model)
-    text, numbers = truth.kinds(model)
-    found = truth.read(model, open_table(name, model, text=text, known=known_columns(model, numbers)))
+    found = truth.read(model, truth.open(model, name))
     with rows_that_count(found.X, found.y, found.weights, need_target=True) as taken:
         return taken

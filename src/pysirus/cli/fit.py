@@ -22,11 +22,11 @@ from pysirus._parameters.table import (
     Weighting,
 )
 from pysirus.cli import _options as options
-from pysirus.cli._options import app, make_estimator, queried, takes
+from pysirus.cli._options import app, make_estimator, takes
 from pysirus.cli._streams import deliver
 
 if TYPE_CHECKING:
-    from pysirus.cli._table import Roles
+    from pysirus.cli._training import Roles
 
 MODEL = "a model file"  # as pysirus._runtime.output calls what is replaced only by its own kind
 
@@ -68,7 +68,8 @@ def tune(
     Forward in time: [bold]pysirus tune credit.csv --target paid --cv forward --time month[/bold]
     """
     from pysirus._learn.tuning.splits import check_forward
-    from pysirus.cli._table import Roles
+    from pysirus.cli._table import queried
+    from pysirus.cli._training import Roles
 
     table = queried(table, sql)
     strict = not parameters["prepare"]
@@ -93,7 +94,8 @@ def learn_tuned(
 ) -> None:
     """Tune, write what is asked for, and print the rules."""
     from pysirus.cli._show import print_learned
-    from pysirus.cli._table import open_rows, paths_of
+    from pysirus.cli._table import paths_of
+    from pysirus.cli._training import open_rows
 
     model = options.standard_output(model)
     options.check_output(model, "--model", paths_of(table), MODEL)
@@ -181,7 +183,8 @@ def fit(
         raise typer.BadParameter("takes the whole table into memory. Leave --memory out.", param_hint="--cv")
     manner = options.manner_of(json, quiet, model)
     from pysirus.cli._show import print_learned
-    from pysirus.cli._table import Roles, Training, is_files, open_rows, paths_of
+    from pysirus.cli._table import is_files, paths_of, queried
+    from pysirus.cli._training import Roles, open_rows
 
     table = queried(table, sql)
     strict = not parameters["prepare"]
@@ -196,8 +199,9 @@ def fit(
     training = open_rows(table, target, roles, memory)
     estimator = make_estimator(training.task, parameters, training, silent=quiet)
     training.fit(estimator)
-    if cv and isinstance(training, Training):
-        training.cross_validate(estimator)
+    if cv:
+        X, y, sample_weight, together = training.split()
+        estimator.cross_validate(X, y, sample_weight, groups=together)
     files = [] if model is None else [(lambda: save(estimator, model), f"Model written to {model}")]
     weighed = bool(weights or "class_weight" in parameters)
     deliver(files, lambda: print_learned(estimator, manner, weighed=weighed), silent=quiet)

@@ -83,7 +83,7 @@ def monitor(
 
     rules: Any = model_of(load_model(model))
     if sql:
-        from pysirus.cli._predict import Truth
+        from pysirus.cli._truth import Truth
 
         own = weights if rules.family.has_hazard or target is None else Truth(target, weights).of(rules).weights
         given: dict[str, Any] = {"table": table, "dialect": dialect, "target": target, "weights": own, "time": time}
@@ -153,10 +153,10 @@ def refit(
     if table == "-":
         raise typer.BadParameter("rows are read more than once: give a file, not standard input.", param_hint="TABLE")
     from pysirus._use.refit import compare_refit
-    from pysirus.cli._parts import check_columns, fit_like, rows_of
     from pysirus.cli._show import model_of
     from pysirus.cli._streams import deliver, print_json, print_text
     from pysirus.cli._table import paths_of
+    from pysirus.cli._training import check_columns, fit_like
     from pysirus.cli.fit import MODEL
     from pysirus.estimators.recipe import repeat_changes
 
@@ -165,7 +165,7 @@ def refit(
     rules: Any = model_of(loaded)
     check_columns(rules, table)
     estimator, training = fit_like(loaded, table, jobs=jobs)
-    rows = rows_of(training)
+    rows = training.rows()
     found, notes, failed = repeat_changes(rules, estimator, rows)
     told: dict[str, Any] = {"notes": notes, "not_repeated": tuple(failed)}
     if resamples and rows is None:
@@ -190,13 +190,10 @@ def _from_sums(rules: Any, table: str, limits: dict[str, float]) -> Any:
 
 def _training_rows(rules: Any, table: str, target: str | None, weights: str | None) -> tuple[Any, Any, Any]:
     """Features, targets and weights of the training rows."""
-    from pysirus.cli._predict import Truth
-    from pysirus.cli._table import open_table
-    from pysirus.engine.backends.parquet import known_columns
+    from pysirus.cli._truth import Truth
 
     truth = Truth(target, weights).of(rules)
-    text, numbers = truth.kinds(rules)
-    rows = truth.read(rules, open_table(table, rules, text=text, known=known_columns(rules, numbers)))
+    rows = truth.read(rules, truth.open(rules, table))
     return rows.X, rows.y, rows.weights
 
 
@@ -207,20 +204,12 @@ def _parts(
     from pysirus._data.read import check_column
     from pysirus._text.message import naming
     from pysirus._use.score import Rows
-    from pysirus.cli._parts import tables_of_files
-    from pysirus.cli._predict import Truth, features_of
-    from pysirus.cli._table import is_files, open_table
-    from pysirus.engine.backends.parquet import known_columns
+    from pysirus.cli._table import features_of
+    from pysirus.cli._truth import Truth
 
     columns = Truth(target, weights).of(rules)
-    text, numbers = columns.kinds(rules)
-    known = known_columns(rules, numbers)
-    if is_files(table):
-        parts = tables_of_files(rules, table, text, known)
-    else:
-        parts = iter([("", open_table(table, rules, text=text, known=known))])
-    for part, rows in parts:
-        name = part or None
+    parts = (part for source in columns.sources(rules, table) for part in source.read(source.schema.names))
+    for name, rows in parts:
         if time is not None:
             check_column(rows, time, "time")
         times = None if time is None else rows[time]

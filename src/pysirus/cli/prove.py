@@ -89,11 +89,11 @@ def _fit_again(loaded: Any, document: Any, table: str, jobs: int | None) -> Any:
     """Learn the model again, and compare."""
     from pysirus._model.file import model_to_json
     from pysirus._use.verify import verify as compare
-    from pysirus.cli._parts import fit_like, rows_of
+    from pysirus.cli._training import fit_like
     from pysirus.estimators.recipe import repeat_changes
 
     estimator, training = fit_like(loaded, table, jobs=jobs)
-    again, _, failed = repeat_changes(loaded._as_model(), estimator, rows_of(training), as_then=True)
+    again, _, failed = repeat_changes(loaded._as_model(), estimator, training.rows(), as_then=True)
     return compare(document, model_to_json(again._as_model()), not_repeated=failed)
 
 
@@ -105,8 +105,8 @@ def _run_query(loaded: Any, sql: Path, on: Path, prediction: str) -> Any:
 
     from pysirus._data.read import check_column
     from pysirus._use.verify import compare_columns
-    from pysirus.cli._predict import features_of
     from pysirus.cli._show import model_of
+    from pysirus.cli._table import features_of
     from pysirus.export.sql import changed_text, predicted_columns
 
     for file, what, option in ((sql, "query", "--sql"), (on, "database", "--on")):
@@ -240,7 +240,7 @@ def card(
 
     The blank: [bold]pysirus card --template > about.toml[/bold]
     """
-    from pysirus.cli._predict import existing, result_of
+    from pysirus.cli._options import existing, result_of
     from pysirus.cli._streams import deliver, print_data, tell_aside
     from pysirus.report._about import template as blank
 
@@ -271,8 +271,8 @@ def card(
 
 def _found_on(loaded: Any, table: str, by: Sequence[str] | None) -> dict[str, Any]:
     """The metrics of rows, and those of the groups that they make."""
-    from pysirus.cli._predict import Truth, score_groups
     from pysirus.cli._show import model_of
+    from pysirus.cli._truth import Truth, score_groups
     from pysirus.cli.edit import training_rows
 
     rules = model_of(loaded)

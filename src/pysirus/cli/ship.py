@@ -47,9 +47,9 @@ def explain(
 
     With an interval: [bold]pysirus explain houses.json new.csv --interval 90 --folds houses.folds.json[/bold]
     """
-    from pysirus.cli._predict import EXPECTED, coverage_of, expected_count, features_of
+    from pysirus.cli._predict import EXPECTED, coverage_of, expected_count
     from pysirus.cli._show import model_of
-    from pysirus.cli._table import open_table
+    from pysirus.cli._table import features_of, open_table
 
     loaded = load_model(model)
     coverage = coverage_of(loaded, interval, folds)
@@ -172,12 +172,10 @@ def export(
 
 def _rows_and_target(table: str, model: RuleModel, with_target: bool) -> dict[str, object]:
     """The rows of a table as ``X`` and, where it has the target, ``y``."""
-    from pysirus.cli._predict import Truth, features_of
-    from pysirus.cli._table import open_table
-    from pysirus.engine.backends.parquet import known_columns
+    from pysirus.cli._table import features_of
+    from pysirus.cli._truth import Truth
 
-    text, numbers = Truth(unweighted=True).of(model).kinds(model)
-    rows = open_table(table, model, text=text, known=known_columns(model, numbers))
+    rows = Truth(unweighted=True).of(model).open(model, table)
     found: dict[str, object] = {"X": features_of(rows, model)}
     if with_target:
         found |= Truth(unweighted=True).shown(model, rows)
@@ -271,10 +269,11 @@ def report(
             raise typer.BadParameter("is a column of a TABLE: give one.", param_hint=option)
     from pysirus._data.read import check_column
     from pysirus._runtime.output import DOCUMENT
-    from pysirus.cli._predict import Truth, coverage_of, features_of, result_of, time_column
+    from pysirus.cli._options import result_of
+    from pysirus.cli._predict import coverage_of
     from pysirus.cli._show import model_of
-    from pysirus.cli._table import open_table, paths_of
-    from pysirus.engine.backends.parquet import known_columns
+    from pysirus.cli._table import features_of, paths_of
+    from pysirus.cli._truth import Truth, time_column
 
     output = standard_output(output) or output
     check_output(output, "--output", [model, *(paths_of(table) if table is not None else [])], DOCUMENT)
@@ -285,10 +284,8 @@ def report(
     loaded = model_of(estimator)
     if table is not None:
         truth = Truth(target, weights, exposure=exposure)
-        text, numbers = truth.of(loaded).kinds(loaded)
         groups = [by] if by is not None and by not in loaded.columns else []
-        known = known_columns(loaded, numbers)
-        rows = open_table(table, loaded, labels=groups, text=[*text, *groups], known=known)
+        rows = truth.of(loaded).open(loaded, table, labels=groups, text=groups)
         options["X"], options["data"] = features_of(rows, loaded), Path(table).name
         if label is not None:
             check_column(rows, label, "label")
@@ -319,7 +316,7 @@ def _asked_of_rows(
         found["by"] = {by: rows[by].to_pylist()}
     if change_to is not None:
         numbers = None if row is None else [k - 1 for k in row]
-        found["change"] = {"to": change_to, "fixed": names_of(rows, fixed, "--fixed"), "rows": numbers}
+        found["change"] = {"to": change_to, "fixed": names_of(rows.column_names, fixed, "--fixed"), "rows": numbers}
     return found
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from pysirus.cli._options import MODEL_HELP, TABLE_HELP, Sql, app, check_output, queried
+from pysirus.cli._options import MODEL_HELP, TABLE_HELP, Sql, app, check_output
 
 Model = Annotated[Path, typer.Argument(metavar="MODEL", help=MODEL_HELP)]
 
@@ -118,13 +117,10 @@ def score(
     from dataclasses import replace
 
     from pysirus._text.message import naming
-    from pysirus._use.score import score_known
-    from pysirus.cli._parts import score_files
-    from pysirus.cli._predict import Truth, score_groups, time_column
     from pysirus.cli._show import model_of
     from pysirus.cli._streams import print_json, print_text
-    from pysirus.cli._table import is_files, open_table
-    from pysirus.engine.backends.parquet import known_columns
+    from pysirus.cli._table import queried
+    from pysirus.cli._truth import Truth, score_groups, score_rows
 
     table = queried(table, sql)
     rules = model_of(load_model(model))
@@ -137,15 +133,7 @@ def score(
             print_text(found_groups)
         return
     with naming(target=truth.target, weights=truth.weights):
-        if is_files(table):
-            found = score_files(rules, table, truth, periods)
-        else:
-            text, numbers = truth.kinds(rules)
-            opened = open_table(table, rules, text=text, known=known_columns(rules, numbers))
-            name = time_column(opened, rules, periods)
-            times = None if name is None else opened[name]
-            found = score_known(rules, truth.read(rules, opened)._replace(time=times))
-    found = replace(found, weighted_by=truth.weighted_by)
+        found = replace(score_rows(rules, table, truth, periods), weighted_by=truth.weighted_by)
     if json:
         print_json(found.to_dict())
     else:
@@ -207,7 +195,7 @@ def predict(
     Example: [bold]pysirus predict houses.json new.csv --keep id -o predicted.csv[/bold]
     """
     from pysirus._data.elsewhere import remote_output
-    from pysirus.cli._table import is_files
+    from pysirus.cli._table import is_files, paths_of, queried
 
     table = queried(table, sql)
     output = None if output == Path("-") else output
@@ -218,18 +206,9 @@ def predict(
     to_folder = in_batches and output is not None and not output.suffix
     _check_ending(output, spreadsheet, to_folder)
     from pysirus._runtime.output import PARQUET
-    from pysirus.cli._parts import predict_files
-    from pysirus.cli._predict import (
-        Wanted,
-        check_replaced,
-        coverage_of,
-        exposure_of,
-        is_parquet,
-        predict_table,
-        write_predictions,
-    )
+    from pysirus.cli._predict import Wanted, check_replaced, coverage_of, is_parquet, predict_rows
     from pysirus.cli._show import model_of
-    from pysirus.cli._table import names_of, paths_of, split_names
+    from pysirus.cli._truth import exposure_of
 
     if not to_folder and there is None:
         check_output(output, "--output", [model, *paths_of(table)], PARQUET if is_parquet(output) else None)
@@ -238,28 +217,8 @@ def predict(
     rules = model_of(loaded)
     _check_probabilities(probabilities, rules, model)
     wanted = Wanted([], probabilities, at, exposure_of(rules, exposure), coverage=coverage_of(loaded, interval, folds))
-    if in_batches:
-        predict_files(loaded, paths_of(table), there or output, keep, wanted, spreadsheet)
-        return
-    rows, kept = _rows_to_predict(table, rules, split_names(keep), exposure, as_text=not is_parquet(output))
-    wanted = wanted._replace(keep=names_of(rows, keep, "--keep"), written=kept)
-    write_predictions(predict_table(loaded, rows, wanted), output, spreadsheet=spreadsheet)
-
-
-def _rows_to_predict(
-    table: str, rules: Any, keep: Sequence[str], exposure: str | None, *, as_text: bool
-) -> tuple[Any, Any]:
-    """The table with the columns that are kept: from CSV to CSV these stay as they are written."""
-    from pysirus._data.read import check_column
-    from pysirus.cli._table import open_table
-    from pysirus.engine.backends.parquet import kept_columns
-
-    others = [name for name in keep if name not in rules.columns and name != exposure]
-    kept, known = kept_columns(rules, keep if as_text else [], [] if exposure is None else [exposure])
-    rows = open_table(table, rules, labels=others, text=others if as_text else [], known=known)
-    if exposure is not None:
-        check_column(rows, exposure, "exposure")
-    return rows, kept
+    paths = paths_of(table) if in_batches else None
+    predict_rows(loaded, table, there or output, keep, wanted, spreadsheet=spreadsheet, paths=paths)
 
 
 def _check_probabilities(wanted: bool, rules: Any, model: Path) -> None:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from pysirus._data.column import DataError
 from pysirus._data.elsewhere import is_dask, is_elsewhere, is_path, is_spark
 from pysirus._data.frame import as_frame, check_features, own_columns, which_count
-from pysirus._data.marks import Marks
+from pysirus._data.marks import Marks, marks_of
 from pysirus._data.read import check_name
 from pysirus._data.table import Table
 from pysirus._families.base import Family
@@ -350,14 +350,16 @@ def _check_in_memory(given: Given) -> None:
             )
 
 
-def _in_memory(given: Given, reader: Reader, marks: Marks | None = None) -> RowsInMemory:
+def _in_memory(given: Given, reader: Reader) -> RowsInMemory:
     X, y, sample_weight, groups = given.split()
+    marks = marks_of(given.X.schema) if isinstance(given.X, pa.Table) else {}
+    marks = {name: form for name, form in marks.items() if name not in given.dropped}
     X = X if given.only is None else own_columns(X, given.only)
     table, response, target = reader.read_table(X, y, sample_weight)
     kept = which_count(y, sample_weight, need_target=reader.prepare)
     kept = np.ones(table.n_rows, dtype=bool) if kept is None else kept
     roles = given.roles or ColumnRoles(target, name_of(sample_weight), groups=name_of(groups))
-    return RowsInMemory(table, response, target, kept, groups, roles, marks or {}, (X, y, sample_weight))
+    return RowsInMemory(table, response, target, kept, groups, roles, marks, (X, y, sample_weight))
 
 
 def _gathered(given: Given) -> Given:
@@ -395,8 +397,7 @@ def _from_source(given: Given, reader: Reader) -> Iterator[TrainingRows]:
                 yield rows
         else:
             there = [name for name in drop if name not in found.dropped]
-            marks = {name: form for name, form in found.marks.items() if name not in drop}
-            yield _in_memory(replace(given, X=found.table, drop=there), reader, marks)
+            yield _in_memory(replace(given, X=found.table, drop=there), reader)
 
 
 @contextmanager

@@ -235,9 +235,11 @@ class TunedSirus(SirusBase, Folds):
         self : estimator
         """
         groups = check_forward(self.cv, groups, time)
-        roles = {"groups": "time"} if self._forward else {}
-        self._enter(Given(X, y, sample_weight, groups, exposure, drop, memory, scratch, row_id, roles))
+        self._enter(Given(X, y, sample_weight, groups, exposure, drop, memory, scratch, row_id))
         return self
+
+    def _enter(self, given: Given) -> None:
+        super()._enter(replace(given, words={"groups": "time"}) if self._forward else given)
 
     def _fit_rows(self, rows: TrainingRows, settings: Settings) -> None:
         calibrated = self._calibrated
@@ -268,9 +270,6 @@ class TunedSirus(SirusBase, Folds):
     def _forward(self) -> bool:
         """Whether folds look forward in time."""
         return isinstance(self.cv, str) and self.cv == FORWARD
-
-    def _told_of_folds(self, groups: Any) -> dict[str, Any]:
-        return {} if groups is None else {"time" if self._forward else "groups": groups}
 
     def _remember(self, roles: ColumnRoles) -> None:
         super()._remember(replace(roles, groups=None, time=roles.groups) if self._forward and roles.groups else roles)

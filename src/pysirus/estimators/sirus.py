@@ -170,10 +170,6 @@ class SirusBase(RuleEstimator, Running, Growing, Constraining):
     def _learn(self, rows: TrainingRows, settings: Settings) -> Fitted:
         """What the rows teach."""
 
-    def _told_of_folds(self, groups: Any) -> dict[str, Any]:
-        """What ``fit`` takes of rows that stay together; nothing where there are no folds."""
-        return {}
-
     def _read(self, X: Any, y: Any, sample_weight: Any) -> tuple[Table, Response, str]:
         """The table, the response and its name, without rows that do not count."""
         with rows_that_count(X, y, sample_weight, need_target=self.prepare) as (X, y, sample_weight):

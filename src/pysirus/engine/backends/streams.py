@@ -23,7 +23,7 @@ import pyarrow.parquet as pq
 from pysirus._data.column import DataError
 from pysirus._data.elsewhere import FilePath, is_dask, is_dataset, is_path, is_spark
 from pysirus._data.frame import check_names
-from pysirus._data.marks import Marks, comma_schema, decimal_of, marks_of
+from pysirus._data.marks import comma_schema, decimal_of
 from pysirus._data.read import PARQUET_MAGIC, KnownColumns, decompressed, read_file, sniff_codec
 from pysirus._families.target import TOO_LARGE
 from pysirus._parameters import ParameterError
@@ -45,11 +45,6 @@ class Opened:
     files: Sequence[FilePath] = ()
     is_scratch: bool = False  # whether the file was written here, from a stream
     dropped: Sequence[str] = ()  # columns that were not read
-
-    @property
-    def marks(self) -> Marks:
-        """How the numbers of a table were written where it was read from text, by column."""
-        return {} if self.table is None else marks_of(self.table.schema)
 
 
 @dataclass(frozen=True)
