@@ -222,7 +222,7 @@ ISA_avx2 := -mavx2
 ISA_avx512 := -mavx512f -mavx512bw -mavx512dq -mavx512vl -mavx512vnni -mprefer-vector-width=512
 DEFINE_avx2 := -DPYSIRUS_AVX2
 DEFINE_avx512 := -DPYSIRUS_AVX512
-KERNEL_OBJECTS := forest/kernel/grow.o evaluate/kernel.o
+KERNEL_OBJECTS := forest/kernel/grow.o evaluate/kernel.o weights/kernel.o
 CORE_OBJECTS := forest/drawn.o forest/forest.o forest/level.o forest/workspace.o evaluate/evaluate.o
 
 # other processors, under qemu: ARM (its vectors are NEON's) and a big-endian one

@@ -4,13 +4,23 @@
 // loops over arrays turn into vector code.
 #pragma once
 
-#include <bit>
 #include <cstdint>
 #include <limits>
 
-namespace pysirus {
+#include "isa/isa.hpp"
+
+namespace pysirus::PYSIRUS_ISA {
 
 namespace series {
+
+// The bits of a number as another number: std::bit_cast without a function of the standard library (isa/isa.hpp).
+template <class To, class From>
+constexpr To bits_as(From from) {
+  return __builtin_bit_cast(To, from);
+}
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity(), kLargest = std::numeric_limits<double>::max();
+constexpr double kNotANumber = std::numeric_limits<double>::quiet_NaN();
 
 constexpr double kLn2High = 0x1.62e42feep-1;       // 32 bits of ln 2: its products with exponents are exact
 constexpr double kLn2Low = 0x1.a39ef35793c76p-33;  // the rest
@@ -20,7 +30,7 @@ constexpr double kRound = 0x1.8p52;  // x + kRound - kRound is x rounded to a wh
 // 2^n for a whole number -1022 <= n <= 1023: the sum has n + 1023 in its last bits. Conversions between 64-bit
 // integers and doubles, and arithmetic shifts, would keep compilers from vector code on older processors.
 inline double power_of_two(double n) {
-  return std::bit_cast<double>(std::bit_cast<std::uint64_t>(n + (kRound + 1023.0)) << 52);
+  return bits_as<double>(bits_as<std::uint64_t>(n + (kRound + 1023.0)) << 52);
 }
 
 // log(m) for m in [1/sqrt 2, sqrt 2) without its leading term m - 1: with f = m - 1, s = f / (2 + f) and z = s s,
@@ -38,11 +48,11 @@ inline double log_tail(double z) {
 template <bool has_rest>
 inline double log_of(double u, double rest = 0.0) {
   // the exponent that leaves a mantissa in [1/sqrt 2, sqrt 2), plus 1023
-  constexpr std::uint64_t one = std::bit_cast<std::uint64_t>(1.0);
-  const std::uint64_t bits = std::bit_cast<std::uint64_t>(u);
-  const std::uint64_t n = (bits - std::bit_cast<std::uint64_t>(0x1.6a09e667f3bcdp-1) + one) >> 52;
-  const double m = std::bit_cast<double>(bits - (n << 52) + one);
-  const double e = std::bit_cast<double>(n | std::bit_cast<std::uint64_t>(0x1p52)) - (0x1p52 + 1023.0);
+  constexpr std::uint64_t one = bits_as<std::uint64_t>(1.0);
+  const std::uint64_t bits = bits_as<std::uint64_t>(u);
+  const std::uint64_t n = (bits - bits_as<std::uint64_t>(0x1.6a09e667f3bcdp-1) + one) >> 52;
+  const double m = bits_as<double>(bits - (n << 52) + one);
+  const double e = bits_as<double>(n | bits_as<std::uint64_t>(0x1p52)) - (0x1p52 + 1023.0);
   const double f = m - 1.0, s = f / (2.0 + f), half = 0.5 * f * f;
   double last = e * kLn2Low;
   // rest / u, where 1 / m is (1 - s) / (1 + s), and three digits of it are enough
@@ -76,9 +86,9 @@ inline double own_exp(double x) {
 inline double own_log(double x) {
   const bool tiny = x < 0x1p-1022;
   const double value = series::log_of<false>(tiny ? x * 0x1p54 : x) - (tiny ? 54 * 0.69314718055994530942 : 0.0);
-  if (x > 0.0 && x <= std::numeric_limits<double>::max()) return value;
-  if (x == 0.0) return -std::numeric_limits<double>::infinity();
-  return x > 0.0 ? x : std::numeric_limits<double>::quiet_NaN();
+  if (x > 0.0 && x <= series::kLargest) return value;
+  if (x == 0.0) return -series::kInfinity;
+  return x > 0.0 ? x : series::kNotANumber;
 }
 
 // log(1 + t) for t in [0, 1].
@@ -87,4 +97,4 @@ inline double own_log1p(double t) {
   return series::log_of<true>(u, t - (u - 1.0));
 }
 
-}  // namespace pysirus
+}  // namespace pysirus::PYSIRUS_ISA

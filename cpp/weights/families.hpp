@@ -12,19 +12,9 @@
 #include "weights/losses.hpp"
 #include "weights/nonnegative.hpp"
 #include "weights/patterns.hpp"
+#include "weights/row_sums.hpp"
 
 namespace pysirus {
-
-constexpr std::int64_t kPatternBlock = 256;  // patterns whose scores are worked on together
-
-// The rules of a pattern, as places after `first` ones.
-inline std::int64_t list_rules(const Prefix& prefix, std::int64_t pattern, std::int32_t first, std::int32_t* places) {
-  std::int64_t n = 0;
-  const std::uint8_t* bytes = prefix.bytes.data() + pattern * prefix.n_bytes;
-  for (std::int32_t b = 0; b < prefix.n_bytes; ++b)
-    for (unsigned left = bytes[b]; left; left &= left - 1) places[n++] = first + 8 * b + std::countr_zero(left);
-  return n;
-}
 
 // The terms of a pattern that are not 0, as places after `first` ones, and their values: 1 for a rule.
 inline std::int64_t list_terms(const Prefix& prefix, std::int64_t pattern, std::int32_t first, std::int32_t* places,
@@ -50,20 +40,22 @@ inline std::int64_t list_terms(const Prefix& prefix, std::int64_t pattern, std::
   return n;
 }
 
-// The same with the values of all terms in `row`, zeros too.
-inline std::int64_t fill_terms(const Prefix& prefix, std::int64_t pattern, std::int32_t first, std::int32_t* places,
-                               double* row) {
-  std::int64_t n = list_rules(prefix, pattern, first, places);
-  std::fill_n(row + first, prefix.n_rules, 0.0);
-  for (std::int64_t i = 0; i < n; ++i) row[places[i]] = 1.0;
-  const std::int64_t n_lines = prefix.n_lines();
-  for (std::int64_t line = 0; line < n_lines; ++line) {
-    const double value = prefix.values[pattern * n_lines + line];
-    if (value == 0.0) continue;
-    places[n] = first + prefix.lines[line];
-    row[places[n++]] = value;
+// The numbers 0 or 1 of the bits of every byte.
+struct BitNumbers {
+  double of[256][8];
+  BitNumbers() {
+    for (unsigned byte = 0; byte < 256; ++byte)
+      for (unsigned bit = 0; bit < 8; ++bit) of[byte][bit] = byte >> bit & 1;
   }
-  return n;
+};
+
+// The values of all terms of a pattern, from `row` on: whole bytes of rules, so up to seven zeros more.
+inline void fill_terms(const Prefix& prefix, std::int64_t pattern, double* row) {
+  static const BitNumbers numbers;
+  const std::uint8_t* bytes = prefix.bytes.data() + pattern * prefix.n_bytes;
+  for (std::int32_t b = 0; b < prefix.n_bytes; ++b) std::copy_n(numbers.of[bytes[b]], 8, row + 8 * b);
+  const std::int64_t n_lines = prefix.n_lines();
+  for (std::int64_t line = 0; line < n_lines; ++line) row[prefix.lines[line]] = prefix.values[pattern * n_lines + line];
 }
 
 template <Loss L>
@@ -81,74 +73,80 @@ struct OneScore {
 
   // Loss of each cell at a score of its own.
   void values(const Prefix& prefix, const double* eta, double* value) const {
-    const double *weight = prefix.weight.data(), *sum = prefix.sum.data();
-    const auto n = static_cast<std::int64_t>(prefix.weight.size());
-    for (std::int64_t i = 0; i < n; ++i) value[i] = loss.value(eta[i], weight[i], sum[i]);
+    weight_kernel_here().values(L::kName, power(), eta, prefix.weight.data(), prefix.sum.data(),
+                                static_cast<std::int64_t>(prefix.weight.size()), value);
   }
 
   // Adds up the cells of each pattern into the model that `target` names for their fold, none if it is negative. The
   // intercept is a rule that always holds.
   template <bool kCurvature>
   void add_up(const Prefix& prefix, const double* eta, const std::vector<double>& gap,
-              const std::vector<std::int32_t>& target, std::vector<Quadratic>& models) const {
+              const std::vector<std::int32_t>& target, std::vector<Quadratic>& models,
+              std::vector<RowSums>& row_sums) const {
     if constexpr (!kCurvature) return add_slopes(prefix, eta, gap, target, models);
     const std::int64_t n = prefix.n_rules + 1;
-    const bool lines = prefix.n_lines() > 0;
-    Curve curves[kPatternBlock];
-    std::vector<std::int32_t> place(n);
-    std::vector<double> row(n, 1.0);
-    for (std::int64_t start = 0; start < prefix.size(); start += kPatternBlock) {
-      const std::int64_t end = std::min(prefix.size(), start + kPatternBlock);
-      for (std::int64_t i = start; i < end; ++i) curves[i - start] = loss.curve(eta[i]);
-      for (std::int64_t i = start; i < end; ++i) {
-        place[0] = 0;
-        const std::int64_t m = 1 + (lines ? fill_terms(prefix, i, 1, place.data() + 1, row.data())
-                                          : list_rules(prefix, i, 1, place.data() + 1));
-        for (std::int64_t cell = prefix.first_cell[i]; cell < prefix.first_cell[i + 1]; ++cell) {
-          const std::int32_t at = target[prefix.fold[cell]];
-          if (at < 0) continue;
-          const double weight = prefix.weight[cell], sum = prefix.sum[cell];
-          if (lines)
-            add_cell(curves[i - start], weight, sum, place.data(), row.data(), m, models[at]);
-          else
-            add_cell(curves[i - start], weight, sum, place.data(), m, models[at]);
-        }
-      }
-    }
-    for (Quadratic& model : models)
+    row_sums.resize(models.size());
+    for (RowSums& own : row_sums) own.reset(n);
+    std::vector<double> row(static_cast<std::size_t>(2 + 8 * prefix.n_bytes + kRowsUnit), 0.0);
+    row[0] = 1.0;
+    for_each_cell(prefix, eta, target, models, [&](std::int64_t pattern, bool first, std::int32_t at, double slope,
+                                                   double curvature) {
+      if (first) fill_terms(prefix, pattern, row.data() + 1);
+      row_sums[at].add(row.data(), slope, curvature);
+    });
+    for (std::size_t at = 0; at < models.size(); ++at) {
+      Quadratic& model = models[at];
+      row_sums[at].finish(model);
       for (std::int64_t i = 1; i < n; ++i) {
         model.slope[i] *= gap[i - 1];
         model.curvature[i * n] *= gap[i - 1];
         for (std::int64_t j = 1; j <= i; ++j) model.curvature[i * n + j] *= gap[i - 1] * gap[j - 1];
       }
+    }
   }
 
  private:
+  double power() const {
+    if constexpr (requires { loss.power; }) return loss.power;
+    return 0.0;
+  }
+
+  // Calls add(pattern, whether it is its first cell, model, slope, curvature) for every cell that goes to a model, and
+  // adds its size and its loss to it.
+  template <class Add>
+  void for_each_cell(const Prefix& prefix, const double* eta, const std::vector<std::int32_t>& target,
+                     std::vector<Quadratic>& models, const Add& add) const {
+    Curves curves;
+    for (std::int64_t start = 0; start < prefix.size(); start += Curves::kMost) {
+      const std::int64_t end = std::min(prefix.size(), start + Curves::kMost);
+      weight_kernel_here().curves(L::kName, power(), eta + start, end - start, curves);
+      for (std::int64_t i = start; i < end; ++i) {
+        const std::int64_t k = i - start;
+        bool first = true;
+        for (std::int64_t cell = prefix.first_cell[i]; cell < prefix.first_cell[i + 1]; ++cell) {
+          const std::int32_t at = target[prefix.fold[cell]];
+          if (at < 0) continue;
+          const double weight = prefix.weight[cell], sum = prefix.sum[cell];
+          models[at].size += weight;
+          models[at].value += weight * curves.a[k] + sum * curves.b[k];
+          add(i, first, at, weight * curves.a1[k] + sum * curves.b1[k], weight * curves.a2[k] + sum * curves.b2[k]);
+          first = false;
+        }
+      }
+    }
+  }
+
   // Slopes without curvatures: those of the rules are added up by the bytes of patterns, and taken apart at the end.
   void add_slopes(const Prefix& prefix, const double* eta, const std::vector<double>& gap,
                   const std::vector<std::int32_t>& target, std::vector<Quadratic>& models) const {
     const std::int64_t n_lines = prefix.n_lines(), n_bytes = prefix.n_bytes;
     std::vector<double> tables(models.size() * static_cast<std::size_t>(n_bytes) * 256);
-    Curve curves[kPatternBlock];
-    for (std::int64_t start = 0; start < prefix.size(); start += kPatternBlock) {
-      const std::int64_t end = std::min(prefix.size(), start + kPatternBlock);
-      for (std::int64_t i = start; i < end; ++i) curves[i - start] = loss.curve(eta[i]);
-      for (std::int64_t i = start; i < end; ++i)
-        for (std::int64_t cell = prefix.first_cell[i]; cell < prefix.first_cell[i + 1]; ++cell) {
-          const std::int32_t at = target[prefix.fold[cell]];
-          if (at < 0) continue;
-          const double weight = prefix.weight[cell], sum = prefix.sum[cell];
-          const Curve& c = curves[i - start];
-          const double slope = weight * c.a1 + sum * c.b1;
-          models[at].size += weight;
-          models[at].value += weight * c.a + sum * c.b;
-          models[at].slope[0] += slope;
-          double* table = tables.data() + at * n_bytes * 256;
-          for (std::int64_t b = 0; b < n_bytes; ++b) table[b * 256 + prefix.bytes[i * n_bytes + b]] += slope;
-          for (std::int64_t l = 0; l < n_lines; ++l)
-            models[at].slope[1 + prefix.lines[l]] += slope * prefix.values[i * n_lines + l];
-        }
-    }
+    for_each_cell(prefix, eta, target, models, [&](std::int64_t i, bool, std::int32_t at, double slope, double) {
+      double *own = models[at].slope.data(), *table = tables.data() + at * n_bytes * 256;
+      own[0] += slope;
+      for (std::int64_t b = 0; b < n_bytes; ++b) table[b * 256 + prefix.bytes[i * n_bytes + b]] += slope;
+      for (std::int64_t l = 0; l < n_lines; ++l) own[1 + prefix.lines[l]] += slope * prefix.values[i * n_lines + l];
+    });
     const double* table = tables.data();
     for (Quadratic& model : models) {
       for (std::int64_t b = 0; b < n_bytes; ++b, table += 256)
@@ -157,34 +155,6 @@ struct OneScore {
             if (const std::int64_t rule = 8 * b + std::countr_zero(left); rule < prefix.n_rules)
               model.slope[1 + rule] += table[byte];
       for (std::int64_t i = 0; i < prefix.n_rules; ++i) model.slope[1 + i] *= gap[i];
-    }
-  }
-
-  static void add_cell(const Curve& c, double weight, double sum, const std::int32_t* place, std::int64_t m,
-                       Quadratic& model) {
-    const double slope = weight * c.a1 + sum * c.b1, curvature = weight * c.a2 + sum * c.b2;
-    model.size += weight;
-    model.value += weight * c.a + sum * c.b;
-    for (std::int64_t i = 0; i < m; ++i) {
-      model.slope[place[i]] += slope;
-      double* row = model.curvature.data() + place[i] * model.n;
-      for (std::int64_t j = 0; j <= i; ++j) row[place[j]] += curvature;
-    }
-  }
-
-  // The same where terms have values: `row` has those of all terms, zeros too, so that what is added to stands side by
-  // side: a list of 25 terms with slopes on 90,000 rows is fitted in 0.9 of the time.
-  static void add_cell(const Curve& c, double weight, double sum, const std::int32_t* place, const double* row,
-                       std::int64_t m, Quadratic& model) {
-    const double slope = weight * c.a1 + sum * c.b1, curvature = weight * c.a2 + sum * c.b2;
-    model.size += weight;
-    model.value += weight * c.a + sum * c.b;
-    for (std::int64_t i = 0; i < m; ++i) {
-      const std::int64_t at = place[i];
-      const double hessian = curvature * row[at];
-      model.slope[at] += slope * row[at];
-      double* to = model.curvature.data() + at * model.n;
-      for (std::int64_t j = 0; j <= at; ++j) to[j] += hessian * row[j];
     }
   }
 };
@@ -234,7 +204,7 @@ struct Softmax {
 
   template <bool kCurvature>
   void add_up(const Prefix& prefix, const double* eta, const std::vector<double>& gap,
-              const std::vector<std::int32_t>& target, std::vector<Quadratic>& models) const {
+              const std::vector<std::int32_t>& target, std::vector<Quadratic>& models, std::vector<RowSums>&) const {
     const std::int64_t C = n_classes;
     std::vector<double> p(C), hessian(prefix.n_rules * C), pair, slope(C), value(prefix.n_rules), step;
     std::vector<std::int32_t> place(prefix.n_rules);

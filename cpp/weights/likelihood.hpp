@@ -131,12 +131,13 @@ class PatternLoss {
     for (std::int64_t i = 0; i < prefix.size(); ++i)
       for (std::int64_t c = 0; c < C; ++c) eta_[i * C + c] = scores_.of(prefix, i, c);
     for (Quadratic& model : models_) model.reset(static_cast<std::int64_t>(point.size()));
-    problem_.family.template add_up<kCurvature>(prefix, eta_.data(), problem_.gap, target_, models_);
+    problem_.family.template add_up<kCurvature>(prefix, eta_.data(), problem_.gap, target_, models_, row_sums_);
   }
 
   Problem<Family> problem_;
   std::vector<std::int32_t> target_;
   std::vector<Quadratic> models_;
+  std::vector<RowSums> row_sums_;  // [model], while they are added up
   Scores scores_;
   std::vector<double> eta_, largest_;  // `largest_`: the largest value of each term, once it is asked for
 };

@@ -7,8 +7,9 @@
 #include <concepts>
 
 #include "weights/exp_log.hpp"
+#include "weights/kernel.hpp"
 
-namespace pysirus {
+namespace pysirus::PYSIRUS_ISA {
 
 struct Curve {
   double a, a1, a2;  // of the weight
@@ -29,6 +30,7 @@ concept Loss = requires(const L& loss, double x) {
   { loss.half_deviance(x, x) } -> std::same_as<double>;    // loss less the least, given a mean and a response
   { loss.at_mean(x, x, x) } -> std::same_as<Slopes>;       // given a mean, W and S
   { loss.has_minimum(true, true) } -> std::same_as<bool>;  // given whether any response is above 0, and any not 1
+  { L::kName } -> std::convertible_to<LossName>;
   { L::kQuadratic } -> std::convertible_to<bool>;          // whether one Newton step is the last, however long
 };
 
@@ -43,6 +45,7 @@ inline double times_log(double y) { return y * own_log(y > 0.0 ? y : 1.0); }
 inline double log_of_mean(double mean) { return own_log(mean < kSmallestMean ? kSmallestMean : mean); }
 
 struct Logistic {
+  static constexpr LossName kName = LossName::logistic;
   static constexpr bool kQuadratic = false;
   static double softplus(double eta) {
     const double t = own_exp(eta < 0.0 ? eta : -eta);
@@ -71,6 +74,7 @@ struct Logistic {
 };
 
 struct Poisson {
+  static constexpr LossName kName = LossName::poisson;
   static constexpr bool kQuadratic = false;
   static Curve curve(double eta) {
     const double mu = own_exp(eta);
@@ -89,6 +93,7 @@ struct Poisson {
 };
 
 struct Gamma {
+  static constexpr LossName kName = LossName::gamma;
   static constexpr bool kQuadratic = false;
   static Curve curve(double eta) {
     const double inverse = own_exp(-eta);
@@ -108,6 +113,7 @@ struct Gamma {
 
 // Between the two: the variance is the mean to the power p, 1 < p < 2, and a response may be exactly 0.
 struct Tweedie {
+  static constexpr LossName kName = LossName::tweedie;
   static constexpr bool kQuadratic = false;
   double power;
   Curve curve(double eta) const {
@@ -137,6 +143,7 @@ struct Tweedie {
 
 // Half of the squared error, less what no score changes.
 struct Squared {
+  static constexpr LossName kName = LossName::squared;
   static constexpr bool kQuadratic = true;
   static Curve curve(double eta) { return {0.5 * eta * eta, eta, 1.0, -eta, -1.0, 0.0}; }
   static double value(double eta, double weight, double sum) { return eta * (0.5 * weight * eta - sum); }
@@ -148,4 +155,4 @@ struct Squared {
   static bool has_minimum(bool, bool) { return true; }
 };
 
-}  // namespace pysirus
+}  // namespace pysirus::PYSIRUS_ISA
