@@ -181,7 +181,8 @@ def _corrections(
         paths = unexplained.forest(own, first_tree).grow_to(limits.n_trees).paths()
         most = room if limits.each.p0 is not None else min(limits.each.n_rules, room)
         each = replace(limits.each, n_rules=most)
-        kept = select_rules(training, paths, each, span, weighted.rules, unexplained)
+        together = weighing.from_moments
+        kept = select_rules(training, paths, each, span, weighted.rules, unexplained, together=together)
         if not kept.rules:
             return
         new = with_outputs(kept.rules, unexplained.moments(kept.rules), unexplained.response)

@@ -124,6 +124,7 @@ def bin_rows(
         table=table,
         lines=lines_of(binned.cuts, binned.grids, line_sums(binned, IntegerRows(response))),
         may_slope=candidates_of(binned, settings),
+        n_threads=settings.n_threads,
     )
 
 
@@ -310,10 +311,13 @@ def select_rules(
     span: Span | None = None,
     before: Sequence[FittedTerm] = (),
     answering: Training | None = None,
+    *,
+    together: bool = True,
 ) -> SelectedRules:
     """Walk down the paths and keep those that are no combination of the constant, of ``before`` and of those kept.
 
-    ``span`` is that of ``before``; the rules that are kept are added to it. Moments are those of all rules together.
+    ``span`` is that of ``before``; the rules that are kept are added to it. Moments are those of all rules together;
+    where this is not asked for they may be those of the last ones, with all that are kept.
     Of the paths that break a constraint none is kept; ``answering`` are the rows with the response that outputs will be
     means of, where it is another. Nor is one with too few rows inside or outside: it is as if it were not there. A list
     begins with the rules that are required.
@@ -355,7 +359,8 @@ def select_rules(
     if all(term.is_binary for term in (*every, *found)):
         moments = training.restore(sums.take([*range(len(before)), *(len(before) + chosen)]))
     else:
-        moments = training.moments([*every, *found])
+        # not of one rule alone: NumPy adds up its folds in another order
+        moments = training.moments([*(every if together else every[-1:]), *found])
     return SelectedRules([*first, *found], moments, span)
 
 

@@ -81,6 +81,7 @@ class Training(ABC):
     required: tuple[FittedTerm, ...] = field(default=(), kw_only=True)  # rules that are given, which come first
     lines: Lines = field(default_factory=dict, kw_only=True, repr=False)  # of columns that have slopes, or may have
     may_slope: frozenset[int] = field(default=frozenset(), kw_only=True)  # columns whose slopes may be selected
+    n_threads: int = field(default=1, kw_only=True)  # that lists of several sizes are weighed on
 
     @property
     def n_rows(self) -> int:

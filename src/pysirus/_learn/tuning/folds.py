@@ -233,7 +233,6 @@ def fit_fold(
     split: Split,
     plan: TuningPlan,
     n_trees: int,
-    n_threads: int,
     stop: _core.StopFlag,
     grids: Grids,
 ) -> FoldResult:
@@ -241,7 +240,7 @@ def fit_fold(
     train, test = split
     rows = bin_rows(table.take(train), response.take(train), "", plan.settings, grids=grids)
     training = with_required(rows, plan.weighing.family.link, strict=False)
-    recipe = replace(plan.settings.recipe(training.n_rows), n_threads=n_threads, stop=stop)
+    recipe = replace(plan.settings.recipe(training.n_rows), stop=stop)
     lists = learn_fold(training, plan, recipe, n_trees)
     held_out = recode_table(table.take(test), training.features)
     said = judge_fold(lists, held_out, replace(response.take(test), part_of=response.scale), plan.weighing)
@@ -267,8 +266,8 @@ def fit_folds(
             n_threads = -(-settings.n_threads // (ahead * len(splits)))  # of a fold
             waiting.append((MemoryFolds(tuple(test for _, test in splits), response.n_rows), []))
             for fold, split in enumerate(splits):
-                fold_plan = replace(plan, settings=replace(settings, seed=derive(settings.seed, number, fold)))
-                given = (table, response, split, fold_plan, n_trees, n_threads, stop, whole.binned.grids)
+                of_fold = replace(settings, seed=derive(settings.seed, number, fold), n_threads=n_threads)
+                given = (table, response, split, replace(plan, settings=of_fold), n_trees, stop, whole.binned.grids)
                 waiting[-1][1].append(pool.submit(fit_fold, *given))
             if len(waiting) == ahead:
                 held, own = waiting.popleft()

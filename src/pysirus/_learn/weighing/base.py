@@ -46,6 +46,7 @@ class Weighing(ABC):
 
     family: Family  # as it was asked for
 
+    from_moments: ClassVar[bool] = True  # whether weights come from the moments of all rules together
     has_penalty: ClassVar[bool] = True  # whether a penalty is chosen
     has_stages: ClassVar[bool] = True  # whether its lists can be corrected
 

@@ -97,14 +97,15 @@ class ByCox(ByLikelihood):
     def _fit(
         self,
         rows: Any,
-        response: Response,
+        training: Training,
         rules: Sequence[FittedTerm],
         sizes: Sequence[int],
         grid: Floats,
         kept: Bools | None = None,
     ) -> LikelihoodFit:
-        inside, outside = (side[:, 0] * (1.0 if kept is None else kept) for side in self._sides(rules, response))
-        return fit_cox(rows, inside, outside, sizes, grid, n_held=n_fixed(rules))
+        sides = self._sides(rules, training.response)
+        inside, outside = (side[:, 0] * (1.0 if kept is None else kept) for side in sides)
+        return fit_cox(rows, inside, outside, sizes, grid, n_threads=training.n_threads, n_held=n_fixed(rules))
 
     def residual(self, response: Response, weighted: WeightedPrefixes) -> Residual:
         """Martingale residuals at the shrunk scores."""

@@ -18,7 +18,7 @@ import math
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,6 +57,8 @@ Floats = NDArray[np.float64]
 class ByLikelihood(Weighing):
     """A response whose scores are weighed by penalised likelihood."""
 
+    from_moments: ClassVar[bool] = False
+
     @abstractmethod
     def loss_of(self, response: Response) -> Loss:
         """What a row of the response loses."""
@@ -85,9 +87,9 @@ class ByLikelihood(Weighing):
         """Up to the first list with more than ``most`` positive weights at the smallest penalty."""
         if len(rules) <= most:
             return range(len(rules) + 1)
-        rows, response = self._rows(training, rules), training.response
+        rows = self._rows(training, rules)
         for size in range(most + 1, len(rules)):  # shorter lists cannot exceed ``most``
-            least = self._fit(rows, response, rules, [size], PENALTY_GRID[-1:])
+            least = self._fit(rows, training, rules, [size], PENALTY_GRID[-1:])
             if (least.weights > 0).sum() > most:
                 return range(size + 1)
         return range(len(rules) + 1)
@@ -99,7 +101,7 @@ class ByLikelihood(Weighing):
         one_stage = all(rule.stage == 1 for rule in rules)
         patterns = self._rows(training, rules)
         spread = self.spread(training, moments)
-        fit, n_pruned = self.pruned(patterns, training.response, rules, sizes, spread)
+        fit, n_pruned = self.pruned(patterns, training, rules, sizes, spread)
         return WeightedPrefixes(
             tuple(rules),
             tuple(sizes),
@@ -123,19 +125,19 @@ class ByLikelihood(Weighing):
         return with_observed(rules, moments, response)
 
     def pruned(
-        self, patterns: Any, response: Response, rules: Sequence[FittedTerm], sizes: Sequence[int], spread: float
+        self, patterns: Any, training: Training, rules: Sequence[FittedTerm], sizes: Sequence[int], spread: float
     ) -> tuple[LikelihoodFit, tuple[int, ...]]:
         """The fit of each list without its negligible rules, and how many those are."""
         grid = PENALTY_GRID if all(rule.stage == 1 for rule in rules) else STAGES_GRID
-        fit = self._fit(patterns, response, rules, sizes, grid)
+        fit = self._fit(patterns, training, rules, sizes, grid)
         fit = replace(fit, weights=fit.weights.copy(), intercepts=fit.intercepts.copy(), penalties=fit.penalties.copy())
 
         def fit_again(kept: Bools, lists: list[int]) -> Floats:
-            own = self._fit(patterns, response, rules, [sizes[row] for row in lists], grid, kept)
+            own = self._fit(patterns, training, rules, [sizes[row] for row in lists], grid, kept)
             fit.intercepts[lists], fit.penalties[lists] = own.intercepts, own.penalties
             return own.weights
 
-        inside, outside = self._sides(rules, response)
+        inside, outside = self._sides(rules, training.response)
         steps = np.array([rule.extent / rule.unit for rule in rules])[:, None]
         return fit, prune(
             fit.weights, self.standardised_effect((inside - outside) * steps, fit.constant, spread), rules, fit_again
@@ -149,17 +151,17 @@ class ByLikelihood(Weighing):
     def _fit(
         self,
         patterns: Any,
-        response: Response,
+        training: Training,
         rules: Sequence[FittedTerm],
         sizes: Sequence[int],
         grid: Floats,
         kept: Bools | None = None,
     ) -> LikelihoodFit:
         """Rules that are not kept answer the same inside and outside, and so have no weight."""
-        inside, outside = self._sides(rules, response)
+        inside, outside = self._sides(rules, training.response)
         sides = (inside, outside) if kept is None else (inside * kept[:, None], outside * kept[:, None])
-        loss = self.loss_of(response)
-        return fit_likelihood(patterns, *sides, loss, sizes, grid, n_held=n_fixed(rules))
+        loss, n_threads = self.loss_of(training.response), training.n_threads
+        return fit_likelihood(patterns, *sides, loss, sizes, grid, n_threads=n_threads, n_held=n_fixed(rules))
 
     def _sides(self, rules: Sequence[FittedTerm], response: Response) -> tuple[Floats, Floats]:
         """Outputs inside and outside, [rule, score]; of a slope what a step of its grid adds, and nothing."""
