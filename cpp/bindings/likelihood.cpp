@@ -223,10 +223,15 @@ Out<double> rule_scores(Array<std::uint8_t, 2> bins, Array<std::int32_t, 1> feat
 template <Loss L>
 void row_losses(const OneScore<L>& family, const double* eta, const double* y, std::size_t n, double* value,
                 double* slope) {
-  for (std::size_t i = 0; i < n; ++i) {
-    const Curve c = family.loss.curve(eta[i]);
-    value[i] = c.a + y[i] * c.b;
-    slope[i] = c.a1 + y[i] * c.b1;
+  Curves curves;
+  for (std::size_t start = 0; start < n; start += Curves::kMost) {
+    const std::size_t end = std::min(n, start + Curves::kMost);
+    family.curves(eta + start, static_cast<std::int64_t>(end - start), curves);
+    for (std::size_t i = start; i < end; ++i) {
+      const std::size_t k = i - start;
+      value[i] = curves.a[k] + y[i] * curves.b[k];
+      slope[i] = curves.a1[k] + y[i] * curves.b1[k];
+    }
   }
 }
 

@@ -29,9 +29,7 @@ constexpr double kRound = 0x1.8p52;  // x + kRound - kRound is x rounded to a wh
 
 // 2^n for a whole number -1022 <= n <= 1023: the sum has n + 1023 in its last bits. Conversions between 64-bit
 // integers and doubles, and arithmetic shifts, would keep compilers from vector code on older processors.
-inline double power_of_two(double n) {
-  return bits_as<double>(bits_as<std::uint64_t>(n + (kRound + 1023.0)) << 52);
-}
+inline double power_of_two(double n) { return bits_as<double>(bits_as<std::uint64_t>(n + (kRound + 1023.0)) << 52); }
 
 // log(m) for m in [1/sqrt 2, sqrt 2) without its leading term m - 1: with f = m - 1, s = f / (2 + f) and z = s s,
 // log(1 + f) = 2 s + 2/3 s z + 2/5 s z^2 + ... and 2 s = f - s f. The sum of the series is s * tail(z).

@@ -49,7 +49,7 @@ struct BitNumbers {
   }
 };
 
-// The values of all terms of a pattern, from `row` on: whole bytes of rules, so up to seven zeros more.
+// The values of all terms of a pattern, from `row` on: whole bytes of rules, so up to eight zeros more.
 inline void fill_terms(const Prefix& prefix, std::int64_t pattern, double* row) {
   static const BitNumbers numbers;
   const std::uint8_t* bytes = prefix.bytes.data() + pattern * prefix.n_bytes;
@@ -71,6 +71,11 @@ struct OneScore {
   // Whether rows have a finite intercept, given how many of their cells have a response, and how many one below 1.
   bool has_minimum(const std::int64_t* shown) const { return loss.has_minimum(shown[0] > 0, shown[1] > 0); }
 
+  // The loss at some scores, at most Curves::kMost.
+  void curves(const double* eta, std::int64_t n, Curves& to) const {
+    weight_kernel_here().curves(L::kName, power(), eta, n, to);
+  }
+
   // Loss of each cell at a score of its own.
   void values(const Prefix& prefix, const double* eta, double* value) const {
     weight_kernel_here().values(L::kName, power(), eta, prefix.weight.data(), prefix.sum.data(),
@@ -87,13 +92,13 @@ struct OneScore {
     const std::int64_t n = prefix.n_rules + 1;
     row_sums.resize(models.size());
     for (RowSums& own : row_sums) own.reset(n);
-    std::vector<double> row(static_cast<std::size_t>(2 + 8 * prefix.n_bytes + kRowsUnit), 0.0);
-    row[0] = 1.0;
-    for_each_cell(prefix, eta, target, models, [&](std::int64_t pattern, bool first, std::int32_t at, double slope,
-                                                   double curvature) {
-      if (first) fill_terms(prefix, pattern, row.data() + 1);
-      row_sums[at].add(row.data(), slope, curvature);
-    });
+    for_each_cell(prefix, eta, target, models,
+                  [&](std::int64_t pattern, std::int32_t at, double slope, double curvature) {
+                    double* row = row_sums[at].next();
+                    row[0] = 1.0;
+                    fill_terms(prefix, pattern, row + 1);
+                    row_sums[at].add(slope, curvature);
+                  });
     for (std::size_t at = 0; at < models.size(); ++at) {
       Quadratic& model = models[at];
       row_sums[at].finish(model);
@@ -111,26 +116,23 @@ struct OneScore {
     return 0.0;
   }
 
-  // Calls add(pattern, whether it is its first cell, model, slope, curvature) for every cell that goes to a model, and
-  // adds its size and its loss to it.
+  // Calls add(pattern, model, slope, curvature) for every cell that goes to a model, and adds its size and its loss to it.
   template <class Add>
   void for_each_cell(const Prefix& prefix, const double* eta, const std::vector<std::int32_t>& target,
                      std::vector<Quadratic>& models, const Add& add) const {
-    Curves curves;
+    Curves found;
     for (std::int64_t start = 0; start < prefix.size(); start += Curves::kMost) {
       const std::int64_t end = std::min(prefix.size(), start + Curves::kMost);
-      weight_kernel_here().curves(L::kName, power(), eta + start, end - start, curves);
+      curves(eta + start, end - start, found);
       for (std::int64_t i = start; i < end; ++i) {
         const std::int64_t k = i - start;
-        bool first = true;
         for (std::int64_t cell = prefix.first_cell[i]; cell < prefix.first_cell[i + 1]; ++cell) {
           const std::int32_t at = target[prefix.fold[cell]];
           if (at < 0) continue;
           const double weight = prefix.weight[cell], sum = prefix.sum[cell];
           models[at].size += weight;
-          models[at].value += weight * curves.a[k] + sum * curves.b[k];
-          add(i, first, at, weight * curves.a1[k] + sum * curves.b1[k], weight * curves.a2[k] + sum * curves.b2[k]);
-          first = false;
+          models[at].value += weight * found.a[k] + sum * found.b[k];
+          add(i, at, weight * found.a1[k] + sum * found.b1[k], weight * found.a2[k] + sum * found.b2[k]);
         }
       }
     }
@@ -141,7 +143,7 @@ struct OneScore {
                   const std::vector<std::int32_t>& target, std::vector<Quadratic>& models) const {
     const std::int64_t n_lines = prefix.n_lines(), n_bytes = prefix.n_bytes;
     std::vector<double> tables(models.size() * static_cast<std::size_t>(n_bytes) * 256);
-    for_each_cell(prefix, eta, target, models, [&](std::int64_t i, bool, std::int32_t at, double slope, double) {
+    for_each_cell(prefix, eta, target, models, [&](std::int64_t i, std::int32_t at, double slope, double) {
       double *own = models[at].slope.data(), *table = tables.data() + at * n_bytes * 256;
       own[0] += slope;
       for (std::int64_t b = 0; b < n_bytes; ++b) table[b * 256 + prefix.bytes[i * n_bytes + b]] += slope;

@@ -52,7 +52,7 @@ void add_tile(const RowBlock& block, std::int64_t i, std::int64_t j, double* pro
   for (int t = 0; t < kTile; ++t) sums[t] = read(products + (i + t) * block.stride + j);
   for (std::int64_t row = 0; row < block.n_rows; ++row) {
     const Reals own = read(block.rows + row * block.stride + j);
-    const double* scaled = block.scaled + row * block.stride + i;
+    const double* scaled = block.scratch + row * block.stride + i;
     for (int t = 0; t < kTile; ++t) sums[t] += splat<Reals>(scaled[t]) * own;
   }
   for (int t = 0; t < kTile; ++t) std::memcpy(products + (i + t) * block.stride + j, &sums[t], sizeof sums[t]);
@@ -60,12 +60,15 @@ void add_tile(const RowBlock& block, std::int64_t i, std::int64_t j, double* pro
 
 void add_products(const RowBlock& block, double* products, double* sums) {
   constexpr int kTile = kRowsUnit;
+  for (std::int64_t row = 0; row < block.n_rows; ++row)
+    for (std::int64_t i = 0; i < block.stride; ++i)
+      block.scratch[row * block.stride + i] = block.curvature[row] * block.rows[row * block.stride + i];
   for (std::int64_t i = 0; i < block.n; i += kTile)
     for (std::int64_t j = 0; j < i + kTile; j += kWidth) add_tile<kTile>(block, i, j, products);
   for (std::int64_t j = 0; j < block.n; j += kWidth) {
     Reals sum = read(sums + j);
     for (std::int64_t row = 0; row < block.n_rows; ++row)
-      sum += splat<Reals>(block.factor[row]) * read(block.rows + row * block.stride + j);
+      sum += splat<Reals>(block.slope[row]) * read(block.rows + row * block.stride + j);
     std::memcpy(sums + j, &sum, sizeof sum);
   }
 }

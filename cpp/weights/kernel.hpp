@@ -15,12 +15,12 @@ struct Curves {
   double b[kMost], b1[kMost], b2[kMost];
 };
 
-// Rows of numbers, `n` of each followed by zeros up to `stride`, a multiple of kRowsUnit; the same times a number of the
-// row; and another number of each row.
+// Rows of numbers, `n` of each followed by zeros up to `stride`, a multiple of kRowsUnit, and two numbers of each row.
 struct RowBlock {
   std::int64_t n_rows, n, stride;
-  const double *rows, *scaled;  // [row][stride]
-  const double* factor;         // [row]
+  const double* rows;               // [row][stride]
+  const double *slope, *curvature;  // [row]
+  double* scratch;                  // [row][stride]
 };
 
 constexpr std::int64_t kRowsUnit = 8;
@@ -31,8 +31,8 @@ struct WeightKernel {
   // The loss of cells, each at its own score.
   void (*values)(LossName name, double power, const double* eta, const double* weight, const double* sum,
                  std::int64_t n, double* value);
-  // Adds scaled[row][i] * rows[row][j] to products[i][j] for every j <= i < n, and to some more, and factor[row] *
-  // rows[row][j] to sums[j]: one row after the other.
+  // Adds (curvature[row] * rows[row][i]) * rows[row][j] to products[i][j] for every j <= i < n, and to some more, and
+  // slope[row] * rows[row][j] to sums[j]: one row after the other.
   void (*add_products)(const RowBlock& block, double* products, double* sums);
 };
 

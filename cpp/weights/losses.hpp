@@ -31,7 +31,7 @@ concept Loss = requires(const L& loss, double x) {
   { loss.at_mean(x, x, x) } -> std::same_as<Slopes>;       // given a mean, W and S
   { loss.has_minimum(true, true) } -> std::same_as<bool>;  // given whether any response is above 0, and any not 1
   { L::kName } -> std::convertible_to<LossName>;
-  { L::kQuadratic } -> std::convertible_to<bool>;          // whether one Newton step is the last, however long
+  { L::kQuadratic } -> std::convertible_to<bool>;  // whether one Newton step is the last, however long
 };
 
 // Shares of zero and one have no finite score: where all rows answer the same they count as within a millionth of it.

@@ -76,10 +76,11 @@ inline void rule_bits(const RuleTables& rules, const std::uint8_t* bins, std::in
 // signatures (a list of ten rules has dozens), and integers do not mind the order.
 class Signatures {
  public:
-  Signatures(const RuleTables& rules, std::int64_t n_folds, std::int64_t n_sums)
+  Signatures(const RuleTables& rules, std::int64_t n_rows, std::int64_t n_folds, std::int64_t n_sums)
       : n_words_(rules.n_words), n_folds_(n_folds), n_sums_(n_sums),
-        capacity_(std::clamp<std::int64_t>((1 << 16) / (n_folds * n_sums), 16, 1024)), bits_(capacity_ * n_words_),
-        rows_(capacity_), size_(capacity_ * n_folds), sum_(capacity_ * n_folds * n_sums), places_(4 * 1024, -1) {}
+        capacity_(std::clamp<std::int64_t>(std::min(n_rows, (1 << 16) / (n_folds * n_sums)), 16, kMost)),
+        bits_(capacity_ * n_words_), rows_(capacity_), size_(capacity_ * n_folds), sum_(capacity_ * n_folds * n_sums),
+        places_(4 * kMost, -1) {}
 
   bool full() const { return n_ == capacity_; }
 
@@ -126,7 +127,7 @@ class Signatures {
   std::int64_t find(const std::uint64_t* bits) {
     std::uint64_t hash = 0;
     for (std::int64_t w = 0; w < n_words_; ++w) hash = (hash ^ bits[w]) * kGolden64;
-    std::size_t place = hash >> 52;  // 12 bits, as many as there are places
+    std::size_t place = hash >> 50;  // 14 bits, as many as there are places
     for (;; place = (place + 1) % places_.size()) {
       std::int32_t& at = places_[place];
       if (at < 0) {
@@ -138,6 +139,7 @@ class Signatures {
     }
   }
 
+  static constexpr std::int64_t kMost = 4096;
   std::int64_t n_words_, n_folds_, n_sums_, capacity_, n_ = 0;
   std::vector<std::uint64_t> bits_;   // [signature][word]
   std::vector<std::int64_t> rows_;    // [signature]
@@ -171,7 +173,7 @@ inline Moments rule_moments(const RuleTables& rules, const std::uint8_t* bins, s
   m.rule_sum.resize(n_folds * n * n_sums);
   m.square.resize(n_folds * 3);
   std::vector<std::uint64_t> bits(rules.n_words);
-  Signatures signatures(rules, n_folds, n_sums);
+  Signatures signatures(rules, n_rows, n_folds, n_sums);
   for (std::int64_t row = 0; row < n_rows; ++row) {
     rule_bits(rules, bins, n_rows, row, bits.data());
     const std::int64_t fold = fold_of_row(seed, first_row + static_cast<std::uint64_t>(row), n_folds);

@@ -31,22 +31,26 @@ inline const WeightKernel& weight_kernel_here() {
 class RowSums {
  public:
   void reset(std::int64_t n) {
-    n_ = n;
-    stride_ = (n + kRowsUnit - 1) / kRowsUnit * kRowsUnit;
-    rows_.resize(kRows * stride_);
-    scaled_.resize(kRows * stride_);
-    slopes_.resize(kRows);
+    if (n != n_) {
+      n_ = n;
+      stride_ = (n + kRowsUnit - 1) / kRowsUnit * kRowsUnit;
+      rows_.assign(kRows * stride_ + 8, 0.0);  // whole bytes of rules may end behind the last row
+      scratch_.resize(kRows * stride_);
+      slopes_.resize(kRows);
+      curvatures_.resize(kRows);
+    }
     products_.assign(stride_ * stride_, 0.0);
     sums_.assign(stride_, 0.0);
     n_rows_ = 0;
   }
 
-  // `row` has the values of a row, and zeros up to the next multiple of kRowsUnit.
-  void add(const double* row, double slope, double curvature) {
-    double *own = rows_.data() + n_rows_ * stride_, *scaled = scaled_.data() + n_rows_ * stride_;
-    for (std::int64_t i = 0; i < stride_; ++i) own[i] = row[i], scaled[i] = curvature * row[i];
-    slopes_[n_rows_++] = slope;
-    if (n_rows_ == kRows) flush();
+  // Where the values of the next row go; what is behind them is 0, and stays so.
+  double* next() { return rows_.data() + n_rows_ * stride_; }
+
+  void add(double slope, double curvature) {
+    slopes_[n_rows_] = slope;
+    curvatures_[n_rows_] = curvature;
+    if (++n_rows_ == kRows) flush();
   }
 
   void finish(Quadratic& model) {
@@ -60,13 +64,13 @@ class RowSums {
   static constexpr std::int64_t kRows = 32;  // those of a list of 25 terms stay in the cache
 
   void flush() {
-    const RowBlock block{n_rows_, n_, stride_, rows_.data(), scaled_.data(), slopes_.data()};
+    const RowBlock block{n_rows_, n_, stride_, rows_.data(), slopes_.data(), curvatures_.data(), scratch_.data()};
     weight_kernel_here().add_products(block, products_.data(), sums_.data());
     n_rows_ = 0;
   }
 
   std::int64_t n_ = 0, stride_ = 0, n_rows_ = 0;
-  std::vector<double> rows_, scaled_, slopes_, products_, sums_;
+  std::vector<double> rows_, scratch_, slopes_, curvatures_, products_, sums_;
 };
 
 }  // namespace pysirus
