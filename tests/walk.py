@@ -198,6 +198,7 @@ def main(folder):
     """Walk, and leave pictures and files."""
     from playwright.sync_api import sync_playwright
 
+    folder.mkdir(parents=True, exist_ok=True)
     chromium = shutil.which("chromium")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium, args=["--no-sandbox"])

@@ -290,7 +290,7 @@ export const WORDS = {
   "chart.steps": ["From {start} to {end}, rule by rule", "Von {start} zu {end}, Regel um Regel"],
 
   "edit.title": ["Edit the list", "Die Liste bearbeiten"],
-  "edit.what": ["Remove a rule, take one more, or fix what a rule adds. All other weights are fitted again at once. Before and Now say how much more a row is predicted where the rule applies than where it does not.", "Entfernen Sie eine Regel, nehmen Sie eine dazu, oder legen Sie fest, was eine Regel bewirkt. Alle anderen Gewichte werden sofort neu berechnet. „Vorher“ und „Jetzt“ sagen, wie viel höher die Vorhersage ist, wo die Regel gilt, als wo sie nicht gilt."],
+  "edit.what": ["Remove a rule, take one more, or fix what a rule adds. All other weights are fitted again at once. Before and Now show how much higher the prediction is where the rule applies than where it does not.", "Entfernen Sie eine Regel, nehmen Sie eine dazu, oder legen Sie fest, was eine Regel bewirkt. Alle anderen Gewichte werden sofort neu berechnet. „Vorher“ und „Jetzt“ sagen, wie viel höher die Vorhersage ist, wo die Regel gilt, als wo sie nicht gilt."],
   "edit.scale-odds": ["It is told in log-odds of {name}. ", "Es wird in Log-Odds von {name} gesagt. "],
   "edit.scale-scores": ["It is told in points of the class that the rule moves most. ", "Es wird in Punkten der Klasse gesagt, die die Regel am meisten bewegt. "],
   "edit.no-rows": ["The weights come from the sums that the model keeps: no row is in this file.", "Die Gewichte kommen aus den Summen, die das Modell enthält: In dieser Datei steht keine Zeile."],
