@@ -68,7 +68,7 @@ def _head(run: Run) -> str:
 
 
 def _theorem(points: Sequence[Mapping[str, float]]) -> str:
-    head = ["rows", "pairs", *(f"stability, p0 = {p0:g} | rules" for p0 in theorem.P0)]
+    head = ["rows", "pairs", *(f"stability between the samples, p0 = {p0:g} | rules" for p0 in theorem.P0)]
     lines = [f"| {' | '.join(head)} |", "|" + "---:|" * (2 + 2 * len(theorem.P0))]
     for point in points:
         cells = [f"{point['n']:,}", f"{point['pairs']:.0f}"]
@@ -98,10 +98,10 @@ def make_page(run: Run, cells: Results, sampled: Sampled, points: Sequence[Mappi
         "available as [CSV](paper/tables.csv) and LaTeX (`docs/paper/*.tex`)."
     )
     parts.append(
-        "## RuleFit and Node harvest, ours and the published ones\n\nThe table shows our results with cuts at deciles "
-        "(size, stability, error), our results with free cuts (size, error), and the published values. According to "
-        "the paper, columns were binned only to measure stability, so its errors are those of free cuts. It does not "
-        f"state which models its sizes refer to.\n\n{rivals(cells, sampled.datasets)}"
+        "## RuleFit and Node harvest, ours and the published ones\n\nThe table shows our results with cuts at "
+        "deciles (size, stability between folds, error), our results with free cuts (size, error), and the published "
+        "values. According to the paper, columns were binned only to measure stability, so its errors are those of "
+        f"free cuts. It does not state which models its sizes refer to.\n\n{rivals(cells, sampled.datasets)}"
     )
     parts.append(section(sampled))
     parts.append(NOTES.read_text(encoding="utf-8").strip())
