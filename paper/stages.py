@@ -31,9 +31,9 @@ from pysirus._families.responses import NumberResponse, Response
 from pysirus._families.row_metrics import Truths
 from pysirus._forest.forest import Forest, Paths, Recipe
 from pysirus._learn.grow import Settings, bin_rows, independent_paths
+from pysirus._learn.held_out import FoldTerms, GrowingList, growing_path, growing_steps
 from pysirus._learn.training import MemoryTraining
-from pysirus._learn.tuning.held_out import FoldTerms, GrowingList, growing_path, growing_steps
-from pysirus._learn.weighing.base import ByRidge, HeldOutSums
+from pysirus._learn.weigh import ByRidge, HeldOutSums
 from pysirus._model.tuning import IDEAL
 from pysirus._runtime.output import write_text
 from pysirus._runtime.sums import ExactSums

@@ -20,10 +20,9 @@ from sklearn.model_selection import KFold, StratifiedKFold
 from pysirus import SirusClassifier, SirusRegressor
 from pysirus._data.table import recode_table
 from pysirus._families.responses import Response
-from pysirus._learn.fit import StageLimits, add_stages, stage_trees
+from pysirus._learn.fit import StageLimits, add_stages, stage_trees, weighing_of
 from pysirus._learn.grow import Limits, bin_rows, select_rules
-from pysirus._learn.weighing import weighing_of
-from pysirus._learn.weighing.base import Weighing
+from pysirus._learn.weigh import Weighing
 from pysirus._weights.moments import values_in
 from pysirus._weights.weighted import WeightedPrefixes, with_outputs
 from studies.rows.problems import Problem

@@ -10,7 +10,7 @@ import pytest
 
 from pysirus import SirusClassifier, SirusRegressor, SirusRegressorCV, load
 from pysirus._data.column import DataError
-from pysirus._learn.tuning.splits import BOOTSTRAP, FOREST, Resampling, derive, periods_of
+from pysirus._learn.splits import BOOTSTRAP, FOREST, Resampling, derive, periods_of
 from pysirus._parameters import ParameterError
 from pysirus._text.format import true_minus
 from pysirus._use.evidence import GAIN, expected_return, next_return, tell, told_of

@@ -6,7 +6,7 @@ from sklearn.metrics import roc_auc_score
 
 from pysirus._families.class_metrics import merge, merged_auc, rank
 from pysirus._families.responses import ClassResponse
-from pysirus._learn.weighing.base import Cells, HeldOut, pooled_error
+from pysirus._learn.weigh import Cells, HeldOut, pooled_error
 
 
 @pytest.mark.parametrize("weighted", [False, True])

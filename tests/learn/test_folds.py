@@ -10,7 +10,7 @@ import oracle
 from pysirus import SirusClassifierCV, _core
 from pysirus._families.responses import ClassResponse, NumberResponse
 from pysirus._families.survival import survival_response
-from pysirus._learn.tuning.splits import StratifiedFolds, draw_folds
+from pysirus._learn.splits import StratifiedFolds, draw_folds
 
 TOO_SMALL = 1e-4
 

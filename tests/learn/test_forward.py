@@ -11,7 +11,7 @@ import pytest
 
 import pysirus
 from pysirus import DataError, SirusClassifierCV, SirusRegressorCV
-from pysirus._learn.tuning.splits import derive, forward_folds, periods_of, read_times
+from pysirus._learn.splits import derive, forward_folds, periods_of, read_times
 from pysirus._parameters import ParameterError
 from pysirus.engine.door import InBatches
 from pysirus.report import summary

@@ -9,9 +9,9 @@ import pysirus
 from pysirus import SirusClassifierCV, SirusRegressorCV
 from pysirus._families.numbers import Gaussian
 from pysirus._families.row_metrics import Truths
-from pysirus._learn.tuning.held_out import Use, dice_by_fold, mean_dice
-from pysirus._learn.tuning.tune import MOST_REPEATS, fold_errors
-from pysirus._learn.weighing.base import ByRidge, HeldOutSums
+from pysirus._learn.held_out import Use, dice_by_fold, mean_dice
+from pysirus._learn.tune import MOST_REPEATS, fold_errors
+from pysirus._learn.weigh import ByRidge, HeldOutSums
 from pysirus._model.tuning import Ideal
 from pysirus._runtime.sums import ExactSums
 

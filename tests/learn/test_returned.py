@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from pysirus import SirusRegressor, SirusRegressorCV, load
-from pysirus._learn.tuning.splits import derive
+from pysirus._learn.splits import derive
 from pysirus._model.file import ModelFileError
 
 QUICK = {"n_trees": 300, "max_rules": 8, "random_state": 3}

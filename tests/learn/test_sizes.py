@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from pysirus import SirusClassifier, SirusRegressor
+from pysirus._learn.fit import weighing_of
 from pysirus._learn.grow import Limits, bin_rows, grow_paths, select_rules
-from pysirus._learn.weighing import weighing_of
 from pysirus._weights.likelihood import fit_likelihood
 from pysirus._weights.moments import n_fixed
 from pysirus._weights.weighted import PENALTY_GRID, with_outputs

@@ -16,10 +16,10 @@ from pysirus import SirusRegressor, SirusRegressorCV, plot
 from pysirus._families.numbers import Gaussian
 from pysirus._forest.forest import Recipe
 from pysirus._learn.fit import LEAST_ROWS, STAGE_SAMPLES, stage_recipe
+from pysirus._learn.folds import PER_STAGE
 from pysirus._learn.grow import bin_rows
-from pysirus._learn.tuning.folds import PER_STAGE
-from pysirus._learn.tuning.splits import derive
-from pysirus._learn.weighing.base import SHRINKAGE, ByRidge
+from pysirus._learn.splits import derive
+from pysirus._learn.weigh import SHRINKAGE, ByRidge
 from pysirus._parameters import ParameterError
 
 N_TREES = 300
@@ -297,7 +297,7 @@ def test_the_study_measures_what_the_package_does(monkeypatch: pytest.MonkeyPatc
     from paper import stages as study
 
     from pysirus._forest.forest import Forest
-    from pysirus._learn.tuning.folds import TuningPlan
+    from pysirus._learn.folds import TuningPlan
 
     X, y = pysirus.datasets.load_mpg(return_X_y=True, as_frame=True)
     estimator = SirusRegressor(random_state=5)

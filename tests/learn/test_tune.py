@@ -20,8 +20,8 @@ import warm
 from given import read_reference
 from pysirus import DataError, SirusRegressor, SirusRegressorCV, plot
 from pysirus._families.responses import NumberResponse
-from pysirus._learn.tuning.held_out import FoldList, Steps, average, choose_accurate, choose_stable, walk
-from pysirus._learn.tuning.splits import draw_folds
+from pysirus._learn.held_out import FoldList, Steps, average, choose_accurate, choose_stable, walk
+from pysirus._learn.splits import draw_folds
 from pysirus._model.tuning import IDEAL, Ideal
 from pysirus._parameters import ParameterError
 from pysirus.datasets import load_diabetes, load_machine, load_ozone
@@ -107,7 +107,7 @@ def test_path_is_what_separate_fits_say(machine) -> None:
     X, y = _data("machine")
     folds = list(KFold(3, shuffle=True, random_state=3).split(X))
     model = SirusRegressorCV(cv=folds, n_repeats=1, n_trees=N_TREES, random_state=4).fit(X, y)
-    from pysirus._learn.tuning.splits import derive
+    from pysirus._learn.splits import derive
 
     p0 = model.p0_
     fits = [

@@ -9,8 +9,7 @@ import pytest
 from sklearn.base import clone
 
 import pysirus
-from pysirus._parameters import ParameterError
-from pysirus._parameters.check import document, documented
+from pysirus._parameters import ParameterError, document, documented
 from pysirus._parameters.table import check_parameters, parameter, whole
 
 ESTIMATORS = [

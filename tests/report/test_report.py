@@ -9,7 +9,7 @@ import pytest
 
 from hostile import COLOUR, KINDS, LEVELS, MARKUP, make_model, new_rows
 from pysirus import SirusClassifier, SirusClassifierCV, SirusRegressor, SirusRegressorCV
-from pysirus._learn.weighing.base import SHRINKAGE
+from pysirus._learn.weigh import SHRINKAGE
 from pysirus._terms.fitted import FittedTerm
 from pysirus.report import page, summary
 from sampled import few, in_turns

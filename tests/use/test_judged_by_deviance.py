@@ -13,7 +13,7 @@ from pysirus import SirusRegressor, SirusRegressorCV
 from pysirus._data.column import DataError
 from pysirus._families.links import Loss
 from pysirus._families.row_metrics import Predicted
-from pysirus._learn.tuning.splits import draw_folds
+from pysirus._learn.splits import draw_folds
 from pysirus.report import summary
 
 pytestmark = pytest.mark.filterwarnings("ignore")

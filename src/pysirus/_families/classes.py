@@ -26,7 +26,7 @@ from pysirus._families.links import (
     log_odds,
 )
 from pysirus._families.target import ClassTarget
-from pysirus._parameters.check import label_number
+from pysirus._parameters import label_number
 from pysirus._text.format import format_label, format_outputs, format_percents, format_shares, one_line, signed
 
 Self = TypeVar("Self", bound="ClassFamily")

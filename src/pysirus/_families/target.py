@@ -34,8 +34,7 @@ from pysirus._families.read import (
 from pysirus._families.responses import ClassResponse, NumberResponse, Response
 from pysirus._families.row_metrics import Metrics, NumberTally, PairTally, Predicted, Tally, Yardstick
 from pysirus._families.survival import SurvivalResponse, Times, events_and_times, read_survival, survival_response
-from pysirus._parameters import ParameterError, check_real
-from pysirus._parameters.check import label_number
+from pysirus._parameters import ParameterError, check_real, label_number
 from pysirus._text.format import format_levels
 from pysirus._text.message import TARGET, Parameter
 

@@ -24,8 +24,7 @@ from pysirus._families.links import Link
 from pysirus._families.of_model import family_of
 from pysirus._forest.forest import ANY, MOST_GROUPS, InteractionConstraint
 from pysirus._learn.training import Training, with_forbidden_cuts
-from pysirus._parameters import ParameterError
-from pysirus._parameters.check import label_number, to_rows
+from pysirus._parameters import ParameterError, label_number, to_rows
 from pysirus._runtime.console import warn_user
 from pysirus._terms.allowed import Constraints, Span, condition_vector, independent_columns
 from pysirus._terms.fitted import EffectError, FittedTerm

@@ -1,7 +1,7 @@
 """The fit as code: rows in, a model out. One walk, wherever the rows lie: in memory, in files, on Dask or on Spark.
 
 What differs between them is a ``Training``, rows in bins that answer questions; what depends on the target is asked of
-its family and of how that weighs rules. ``tuning/tune.py`` is the same walk with folds.
+its family and of how that weighs rules. ``tune.py`` is the same walk with folds.
 """
 
 from __future__ import annotations
@@ -9,15 +9,22 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import dataclass, replace
+from functools import singledispatch
 from itertools import count, islice
 
 from pysirus._bins.cuts import Binned
+from pysirus._families.base import Family
+from pysirus._families.classes import Multinomial
+from pysirus._families.numbers import LogMean
+from pysirus._families.of_model import ClassShares, Cox
 from pysirus._forest.forest import Paths, Recipe
+from pysirus._learn.by_cox import ByCox
+from pysirus._learn.by_likelihood import ClassesByLikelihood, MeansByLikelihood
 from pysirus._learn.constraints import with_required
 from pysirus._learn.grow import Limits, Settings, grow_paths, select_rules, warn_if_none
 from pysirus._learn.remember import with_reference
 from pysirus._learn.training import Training, with_short_thresholds
-from pysirus._learn.weighing.base import Weighing
+from pysirus._learn.weigh import ByRidge, Equally, Weighing
 from pysirus._model.model import Model
 from pysirus._terms.allowed import Span
 from pysirus._weights.weighted import WeightedPrefixes, with_outputs
@@ -190,3 +197,18 @@ def _corrections(
         rules = [*weighted.rules, *(replace(rule, stage=stage) for rule in new)]
         weighted = weighing.weigh(training, rules, kept.moments, [len(rules)])
         yield weighted
+
+
+# -------------------------------------------------------------------------------------------------------------- weights
+
+
+@singledispatch
+def weighing_of(family: Family) -> Weighing:
+    """How the rules of a model of this family are weighed: by ridge regression where nothing else is said here."""
+    return ByRidge(family)
+
+
+weighing_of.register(LogMean, MeansByLikelihood)
+weighing_of.register(Multinomial, ClassesByLikelihood)
+weighing_of.register(ClassShares, Equally)
+weighing_of.register(Cox, ByCox)

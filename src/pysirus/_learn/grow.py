@@ -17,8 +17,7 @@ from pysirus._families.responses import IntegerRows, Response
 from pysirus._forest.forest import Paths, Recipe
 from pysirus._learn.constraints import ConstraintParams, order_columns, read_given, rows_of_given
 from pysirus._learn.training import MemoryTraining, Training
-from pysirus._parameters import ParameterError, to_share
-from pysirus._parameters.check import to_rows
+from pysirus._parameters import ParameterError, to_rows, to_share
 from pysirus._runtime.console import show_trees, warn_user
 from pysirus._terms.allowed import Constraints, Span, Vector, condition_vector, independent_columns, rule_vector
 from pysirus._terms.fitted import FittedTerm

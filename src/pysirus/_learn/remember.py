@@ -20,8 +20,8 @@ from pysirus._data.column import MASK, ColumnMark, mark_of_column, mark_of_label
 from pysirus._data.table import Feature, Table
 from pysirus._families.base import Family
 from pysirus._families.responses import Response
+from pysirus._learn.held_out import Chosen, FoldPrediction, Judgement
 from pysirus._learn.training import RowQuery, Training
-from pysirus._learn.tuning.held_out import Chosen, FoldPrediction, Judgement
 from pysirus._model.facts import Fingerprint, Later
 from pysirus._model.keys import record
 from pysirus._model.model import Model

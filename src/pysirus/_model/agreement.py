@@ -25,7 +25,7 @@ from pysirus._model.model import Model
 from pysirus._model.rule_agreement import check_output, check_rules, column_of, ends_of, ensure_none
 from pysirus._model.spec import DOCUMENT
 from pysirus._model.term_spec import DerivedKeys, taken_with
-from pysirus._parameters.check import label_number
+from pysirus._parameters import label_number
 from pysirus._terms.fitted import FittedTerm
 from pysirus._text.message import Parameter
 

@@ -27,7 +27,7 @@ from pysirus._model.reference import Reference
 from pysirus._model.spec import DOCUMENT, FORMAT, VERSIONS
 from pysirus._model.sums import MAX_MOMENTS, likelihood_of, moments_of
 from pysirus._model.term_spec import TERM, ConstraintsKeys, FeatureKeys, RecipeKeys
-from pysirus._parameters.check import label_number
+from pysirus._parameters import label_number
 from pysirus._runtime.output import check_name, write_text
 from pysirus._terms.allowed import Constraints
 from pysirus._terms.fitted import FittedTerm

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from pysirus._parameters.check import Option, check_choice, check_real, check_scalar, parameter
+from pysirus._parameters import Option, check_choice, check_real, check_scalar, parameter
 
 
 @dataclass(eq=False, repr=False)

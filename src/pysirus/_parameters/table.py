@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-from pysirus._parameters.check import (
+from pysirus._parameters import (
     Check,
     Option,
     check_choice,

@@ -21,7 +21,7 @@ from sklearn.tree import DecisionTreeRegressor
 from pysirus._families.numbers import WeightedMean
 from pysirus._model.facts import Facts
 from pysirus._model.model import Model
-from pysirus._parameters.check import documented
+from pysirus._parameters import documented
 from pysirus._peers.tree_based import HarvestedNodes, TreeRuleRegressor, TreeTable, TreeTraining, outputs_of
 from pysirus._peers.trees import Candidates, Node, distinct_nodes, membership, node_key, nodes_of
 from pysirus._runtime.console import warn_user

@@ -22,7 +22,7 @@ from sklearn.tree import DecisionTreeRegressor
 from pysirus._families.numbers import Gaussian
 from pysirus._model.facts import Facts
 from pysirus._model.model import Model
-from pysirus._parameters.check import documented
+from pysirus._parameters import documented
 from pysirus._peers.tree_based import (
     BoostedRules,
     ConditionalTrees,

@@ -21,7 +21,7 @@ from pysirus._families.responses import NumberResponse
 from pysirus._forest.forest import SplitSide
 from pysirus._model.facts import ColumnRoles
 from pysirus._model.model import Model
-from pysirus._parameters.check import check_choice, check_real, to_seed
+from pysirus._parameters import check_choice, check_real, to_seed
 from pysirus._parameters.table import PARAMETERS, between, check_parameters, parameter, replaced, whole
 from pysirus._peers.trees import Candidates, CodedTable, Node, code_table
 from pysirus._terms.fitted import FittedTerm

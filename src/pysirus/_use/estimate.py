@@ -21,9 +21,9 @@ from pysirus._bins.numeric import ColumnLine, with_grids
 from pysirus._data.frame import without_weightless
 from pysirus._data.table import Table
 from pysirus._families.responses import Response
+from pysirus._learn.fit import weighing_of as table_of
 from pysirus._learn.training import MemoryTraining
-from pysirus._learn.weighing import weighing_of as table_of
-from pysirus._learn.weighing.base import Weighing
+from pysirus._learn.weigh import Weighing
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._runtime.console import warn_user

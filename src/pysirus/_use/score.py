@@ -17,11 +17,10 @@ from pysirus._families.class_metrics import WORDS, Basis, Decision
 from pysirus._families.read import check_weights, name_of, read_weights
 from pysirus._families.row_metrics import Metrics, Predicted, weights_or_ones
 from pysirus._learn.remember import Marks, mark_of_truth
-from pysirus._learn.tuning.splits import read_times
+from pysirus._learn.splits import read_times
 from pysirus._model.held_out import Bins, bins_of, format_metrics, metrics_html, metrics_line
 from pysirus._model.model import Model
-from pysirus._parameters import ParameterError
-from pysirus._parameters.check import label_number
+from pysirus._parameters import ParameterError, label_number
 from pysirus._text.format import format_label, format_levels, html_lines, one_line, percents_apart, signed
 from pysirus._text.message import TIME, Parameter, setting
 

@@ -67,7 +67,7 @@ def tune(
 
     Forward in time: [bold]pysirus tune credit.csv --target paid --cv forward --time month[/bold]
     """
-    from pysirus._learn.tuning.splits import check_forward
+    from pysirus._learn.splits import check_forward
     from pysirus.cli._table import queried
     from pysirus.cli._training import Roles
 

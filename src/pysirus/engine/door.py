@@ -32,10 +32,10 @@ from pysirus._families.base import Family
 from pysirus._families.read import name_of, rate_name, rates_beside
 from pysirus._families.responses import Response
 from pysirus._families.target import IN_MEMORY
+from pysirus._learn.folds import Repeated, TuningPlan, fit_folds
 from pysirus._learn.grow import Settings, bin_rows
+from pysirus._learn.splits import FORWARD, Periods, draw_folds, forward_folds, read_times
 from pysirus._learn.training import Training
-from pysirus._learn.tuning.folds import Repeated, TuningPlan, fit_folds
-from pysirus._learn.tuning.splits import FORWARD, Periods, draw_folds, forward_folds, read_times
 from pysirus._model.facts import ColumnRoles
 from pysirus._parameters import ParameterError
 from pysirus._runtime.console import warn_user

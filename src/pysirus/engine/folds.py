@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pysirus._data.table import Table
 from pysirus._families.responses import IntegerRows, Response
-from pysirus._learn.tuning.splits import (
+from pysirus._learn.splits import (
     FORWARD,
     Periods,
     StratifiedFolds,

@@ -20,10 +20,10 @@ from pysirus._families.base import Family
 from pysirus._families.responses import Response
 from pysirus._families.row_metrics import Predicted, Tally, Yardstick
 from pysirus._learn.fit import FitPlan, learn_list
+from pysirus._learn.folds import bare
 from pysirus._learn.grow import Settings
+from pysirus._learn.splits import FOREST, Draw, StratifiedFolds, check_known, derive, read_times
 from pysirus._learn.training import threshold_places, with_brackets
-from pysirus._learn.tuning.folds import bare
-from pysirus._learn.tuning.splits import FOREST, Draw, StratifiedFolds, check_known, derive, read_times
 from pysirus._model.model import Model
 from pysirus._runtime.console import show_folds
 from pysirus.engine.folds import Answers, FoldQuery, GroupQuery, Samples, beside

@@ -20,8 +20,7 @@ from pysirus._data.column import MISSING, Column
 from pysirus._data.table import Feature, Table, as_feature, recode_table
 from pysirus._families.responses import Response
 from pysirus._learn.constraints import with_required
-from pysirus._learn.grow import Settings, candidates_of, features_of
-from pysirus._learn.tuning.folds import (
+from pysirus._learn.folds import (
     FoldLists,
     FoldResult,
     HeldOutLosses,
@@ -31,8 +30,9 @@ from pysirus._learn.tuning.folds import (
     judge_fold,
     learn_fold,
 )
-from pysirus._learn.tuning.splits import derive
-from pysirus._learn.weighing.base import Weighing
+from pysirus._learn.grow import Settings, candidates_of, features_of
+from pysirus._learn.splits import derive
+from pysirus._learn.weigh import Weighing
 from pysirus._parameters import ParameterError
 from pysirus._runtime.console import show_rows
 from pysirus._runtime.sums import Scale

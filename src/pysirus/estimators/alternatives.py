@@ -18,10 +18,9 @@ from sklearn.base import clone
 
 from pysirus._data.frame import as_frame
 from pysirus._forest.forest import shared_forests
-from pysirus._learn.tuning.held_out import FoldPrediction
+from pysirus._learn.held_out import FoldPrediction
 from pysirus._model.model import Model
-from pysirus._parameters import ParameterError, check_integer
-from pysirus._parameters.check import to_seed
+from pysirus._parameters import ParameterError, check_integer, to_seed
 from pysirus._text.format import html_lines, html_table, make_frame, one_line, text_table
 from pysirus._text.message import InPython, Parameter, setting
 from pysirus.estimators.list_size import TunedSirus

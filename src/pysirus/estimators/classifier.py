@@ -19,10 +19,9 @@ from sklearn.utils.validation import check_is_fitted
 from pysirus._families.classes import ClassFamily, Multinomial
 from pysirus._families.of_model import ClassShares
 from pysirus._learn.grow import Settings
-from pysirus._learn.weighing.base import NO_STAGES
+from pysirus._learn.weigh import NO_STAGES
 from pysirus._model.model import Model
-from pysirus._parameters import ParameterError
-from pysirus._parameters.check import documented
+from pysirus._parameters import ParameterError, documented
 from pysirus._parameters.table import (
     ClassWeight,
     Constraining,

@@ -22,10 +22,10 @@ from pysirus._data.elsewhere import is_dask, is_elsewhere, is_spark
 from pysirus._data.read import check_column
 from pysirus._data.table import recode_table
 from pysirus._families.row_metrics import Predicted, Tally, Yardstick
+from pysirus._learn.folds import continuous_columns, fit_samples
 from pysirus._learn.grow import Settings, bin_rows
-from pysirus._learn.tuning.folds import continuous_columns, fit_samples
-from pysirus._learn.tuning.held_out import forward_metric
-from pysirus._learn.tuning.splits import Draw, Resampling, check_groups, of_periods, periods_of, read_times
+from pysirus._learn.held_out import forward_metric
+from pysirus._learn.splits import Draw, Resampling, check_groups, of_periods, periods_of, read_times
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError, check_integer
 from pysirus._terms.stability import Stability, Universe, measure

@@ -18,15 +18,14 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from pysirus._data.table import recode_table
+from pysirus._learn.folds import continuous_columns, fit_samples
 from pysirus._learn.grow import bin_rows
-from pysirus._learn.tuning.folds import continuous_columns, fit_samples
-from pysirus._learn.tuning.splits import draw_folds
+from pysirus._learn.splits import draw_folds
 from pysirus._model.agreement import check_document
 from pysirus._model.file import ModelFileError, model_from_json, model_to_json
 from pysirus._model.kinds import Damage
 from pysirus._model.model import Model
-from pysirus._parameters import ParameterError
-from pysirus._parameters.check import check_choice
+from pysirus._parameters import ParameterError, check_choice
 from pysirus._runtime.output import write_text
 from pysirus._text.message import Parameter
 from pysirus._use.intervals import IntervalCoverage, KeptFold, KeptFolds, coverage_by_rule

@@ -18,13 +18,12 @@ import numpy as np
 from pysirus._bins.cuts import Grids
 from pysirus._data.table import Table, recode_table
 from pysirus._families.responses import Response
-from pysirus._learn.fit import LEAST_ROWS, FitPlan, Fitted, fit, learn_sample, stage_trees
+from pysirus._learn.fit import LEAST_ROWS, FitPlan, Fitted, fit, learn_sample, stage_trees, weighing_of
+from pysirus._learn.folds import PER_STAGE, TuningPlan
 from pysirus._learn.grow import Limits, Settings, bin_rows
-from pysirus._learn.tuning.folds import PER_STAGE, TuningPlan
-from pysirus._learn.tuning.held_out import FoldPrediction, evaluate
-from pysirus._learn.tuning.splits import FORWARD, Periods, check_forward, draw_folds
-from pysirus._learn.tuning.tune import MOST_REPEATS, tune
-from pysirus._learn.weighing import weighing_of
+from pysirus._learn.held_out import FoldPrediction, evaluate
+from pysirus._learn.splits import FORWARD, Periods, check_forward, draw_folds
+from pysirus._learn.tune import MOST_REPEATS, tune
 from pysirus._model.facts import ColumnRoles
 from pysirus._model.held_out import HeldOut
 from pysirus._model.model import Model

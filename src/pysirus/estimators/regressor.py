@@ -10,8 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from pysirus._families.numbers import Gaussian, LogMean
 from pysirus._families.of_model import BY_LOSS
 from pysirus._learn.grow import Settings
-from pysirus._parameters import ParameterError
-from pysirus._parameters.check import documented
+from pysirus._parameters import ParameterError, documented
 from pysirus._parameters.table import (
     PARAMETERS,
     Constraining,

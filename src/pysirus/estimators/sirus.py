@@ -25,8 +25,7 @@ from pysirus._learn.constraints import ConstraintParams
 from pysirus._learn.fit import FitPlan, Fitted
 from pysirus._learn.grow import Settings
 from pysirus._model.model import Model
-from pysirus._parameters import ParameterError, to_share
-from pysirus._parameters.check import to_seed
+from pysirus._parameters import ParameterError, to_seed, to_share
 from pysirus._parameters.table import Constraining, Growing, Running, check_parameters
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import rules_of

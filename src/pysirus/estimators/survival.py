@@ -16,7 +16,7 @@ from pysirus._families.of_model import Cox
 from pysirus._families.responses import Response
 from pysirus._families.survival import WANTED, SurvivalResponse
 from pysirus._model.model import Model
-from pysirus._parameters.check import documented
+from pysirus._parameters import documented
 from pysirus._parameters.table import (
     Constraining,
     Event,

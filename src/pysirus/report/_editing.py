@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus._learn.by_likelihood import ByLikelihood
 from pysirus._learn.training import MemoryTraining
-from pysirus._learn.weighing.likelihood import ByLikelihood
 from pysirus._model.agreement import check_document
 from pysirus._model.file import ModelFileError, model_from_json, model_to_json
 from pysirus._model.kinds import Damage, parse

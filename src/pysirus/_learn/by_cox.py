@@ -20,9 +20,9 @@ from pysirus._families.of_model import Cox
 from pysirus._families.responses import NumberResponse, Response
 from pysirus._families.row_metrics import SCORE_DIGITS, Pairs, count_pairs
 from pysirus._families.survival import SurvivalResponse
+from pysirus._learn.by_likelihood import ByLikelihood, Gradient
 from pysirus._learn.training import Extremes, Residual, Rounding, Training
-from pysirus._learn.weighing.base import SHRINKAGE, PooledError, Weighing
-from pysirus._learn.weighing.likelihood import ByLikelihood, Gradient
+from pysirus._learn.weigh import SHRINKAGE, PooledError, Weighing
 from pysirus._model.model import Model
 from pysirus._terms.fitted import FittedTerm
 from pysirus._weights.likelihood import LikelihoodFit, rule_scores

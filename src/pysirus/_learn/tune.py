@@ -26,11 +26,9 @@ from pysirus._families.row_metrics import Yardstick
 from pysirus._forest.forest import Paths
 from pysirus._learn.constraints import with_required
 from pysirus._learn.fit import Fitted, PutInBins, stage_trees
+from pysirus._learn.folds import FoldResult, Repeated, TuningPlan
 from pysirus._learn.grow import grow_paths, warn_if_none
-from pysirus._learn.remember import with_reference
-from pysirus._learn.training import Training, with_short_thresholds
-from pysirus._learn.tuning.folds import FoldResult, Repeated, TuningPlan
-from pysirus._learn.tuning.held_out import (
+from pysirus._learn.held_out import (
     Chosen,
     FoldPrediction,
     HeldOutRows,
@@ -46,10 +44,12 @@ from pysirus._learn.tuning.held_out import (
     growing_steps,
     walk,
 )
-from pysirus._learn.weighing.base import Weighing
+from pysirus._learn.remember import with_reference
+from pysirus._learn.training import Training, with_short_thresholds
+from pysirus._learn.weigh import Weighing
 from pysirus._model.model import Model
 from pysirus._model.tuning import IDEAL, Ideal, Size, Tuning, TuningPath
-from pysirus._parameters.check import to_rows
+from pysirus._parameters import to_rows
 from pysirus._runtime.console import warn_user
 from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.listing import RuleSet

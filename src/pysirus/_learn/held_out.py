@@ -23,9 +23,9 @@ from pysirus._families.gain import FoldRows
 from pysirus._families.responses import Response
 from pysirus._families.row_metrics import Metrics, Predicted, Tally, Yardstick, blocks_of
 from pysirus._families.target import GainTally
+from pysirus._learn.splits import Periods
 from pysirus._learn.training import RowQuery
-from pysirus._learn.tuning.splits import Periods
-from pysirus._learn.weighing.base import PooledError, Weighing
+from pysirus._learn.weigh import PooledError, Weighing
 from pysirus._model.held_out import MOST_BINS, Bins, Forward, HeldOut, bins_of_sums
 from pysirus._model.tuning import Ideal, TuningPath
 from pysirus._runtime.sums import scores_of

@@ -25,10 +25,10 @@ from pysirus._forest.forest import Paths, Recipe
 from pysirus._learn.constraints import with_required
 from pysirus._learn.fit import LEAST_ROWS, StageLimits, add_stages, stage_trees
 from pysirus._learn.grow import NO_PATHS, Limits, Settings, bin_rows, has_splits, select_rules
+from pysirus._learn.held_out import FoldList, FoldTerms, GrowingList, HeldOutRows, Use
+from pysirus._learn.splits import FOREST, Periods, Rows, Split, derive
 from pysirus._learn.training import Training
-from pysirus._learn.tuning.held_out import FoldList, FoldTerms, GrowingList, HeldOutRows, Use
-from pysirus._learn.tuning.splits import FOREST, Periods, Rows, Split, derive
-from pysirus._learn.weighing.base import Weighing
+from pysirus._learn.weigh import Weighing
 from pysirus._model.model import Model
 from pysirus._model.tuning import IDEAL, Ideal
 from pysirus._runtime.console import cancellable_pool, show_folds

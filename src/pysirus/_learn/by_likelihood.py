@@ -31,7 +31,7 @@ from pysirus._families.numbers import LogMean
 from pysirus._families.responses import NumberResponse, OddsResiduals, Output, Response, VectorResponse
 from pysirus._families.row_metrics import Truths, blocks_of, deviance_about_mean
 from pysirus._learn.training import Extremes, Residual, Rounding, Training
-from pysirus._learn.weighing.base import SHRINKAGE, HeldOutSums, PooledError, Weighing, share_of
+from pysirus._learn.weigh import SHRINKAGE, HeldOutSums, PooledError, Weighing, share_of
 from pysirus._model.model import Model
 from pysirus._model.sums import MAX_MOMENTS
 from pysirus._runtime import changed

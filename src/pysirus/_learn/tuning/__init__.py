@@ -1,1 +1,0 @@
-"""Folds in, a path over p0 and a choice out (the paper's section on tuning)."""
