@@ -77,9 +77,53 @@ void check_functions() {
   }
 }
 
+// What a kernel answers for a loss at some scores and for a block of rows.
+std::vector<double> answers(const WeightKernel& kernel, LossName name, double power) {
+  constexpr std::int64_t kScores = 203, kTerms = 21, kStride = 24, kBlock = 19;
+  std::vector<double> eta, found, value(kScores), weight, sum, rows(kBlock * kStride), slope, curvature;
+  for (std::int64_t i = 0; i < kScores; ++i) {
+    eta.push_back(0.01 * static_cast<double>(number(5000 + i, 4000)) - 20.0);
+    weight.push_back(1.0 + static_cast<double>(number(6000 + i, 9)));
+    sum.push_back(0.1 * static_cast<double>(number(7000 + i, 90)));
+  }
+  Curves curves;
+  kernel.curves(name, power, eta.data(), kScores, curves);
+  for (const double* own : {curves.a, curves.a1, curves.a2, curves.b, curves.b1, curves.b2})
+    found.insert(found.end(), own, own + kScores);
+  kernel.values(name, power, eta.data(), weight.data(), sum.data(), kScores, value.data());
+  found.insert(found.end(), value.begin(), value.end());
+  for (std::int64_t row = 0; row < kBlock; ++row) {
+    slope.push_back(eta[row]);
+    curvature.push_back(0.3 * weight[row]);
+    for (std::int64_t i = 0; i < kTerms; ++i) rows[row * kStride + i] = sum[(7 * row + i) % kScores];
+  }
+  std::vector<double> products(kStride * kStride, 0.1), sums(kStride, 0.1), scratch(rows.size());
+  kernel.add_products({kBlock, kTerms, kStride, rows.data(), slope.data(), curvature.data(), scratch.data()},
+                      products.data(), sums.data());
+  for (std::int64_t i = 0; i < kTerms; ++i) {
+    found.insert(found.end(), products.data() + i * kStride, products.data() + i * kStride + i + 1);
+    found.push_back(sums[i]);
+    double product = 0.1;  // the same one after the other
+    for (std::int64_t row = 0; row < kBlock; ++row)
+      product += curvature[row] * rows[row * kStride + i] * rows[row * kStride];
+    check(product == products[i * kStride], "a kernel adds up other products");
+  }
+  return found;
+}
+
+void check_kernels() {
+  for (const LossName name :
+       {LossName::logistic, LossName::poisson, LossName::gamma, LossName::tweedie, LossName::squared}) {
+    const std::vector<double> plain = answers(pysirus::plain::weight_kernel, name, 1.5);
+    for (const std::string& set : instruction_sets())
+      check(answers(weight_kernel_of(set), name, 1.5) == plain, "instruction sets give other bits");
+  }
+}
+
 }  // namespace
 
 int main() {
+  check_kernels();
   check_functions();
   const Reading numbers{false, 1, 6, 2.0}, two{true, 1, 0, 0.0}, several{true, kClasses, 0, 0.0};
   check_family(numbers, 1, OneScore<Poisson>{});

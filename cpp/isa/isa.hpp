@@ -1,5 +1,5 @@
 // The namespace of an instruction set. A file that is compiled for several of them (forest/kernel/grow.cpp,
-// evaluate/kernel.cpp) is told by -DPYSIRUS_ISA which one it is compiled for; everything else is `plain`.
+// evaluate/kernel.cpp, weights/kernel.cpp) is told by -DPYSIRUS_ISA which one it is compiled for; everything else is `plain`.
 //
 // Inline functions that such a file may call stand in this namespace too, here and in every header that it includes: each
 // instruction set has its own copy of them, and the linker, which keeps one of several copies of the same name, never gives

@@ -12,18 +12,19 @@
 
 namespace pysirus {
 
-// That of the best instruction set of this machine: all give the same bits.
-inline const WeightKernel& weight_kernel_here() {
-  static const WeightKernel& kernel = []() -> const WeightKernel& {
-    [[maybe_unused]] const std::string best = instruction_sets()[0];
+inline const WeightKernel& weight_kernel_of([[maybe_unused]] const std::string& instruction_set) {
 #if defined(PYSIRUS_AVX512)
-    if (best == "avx512") return avx512::weight_kernel;
+  if (instruction_set == "avx512") return avx512::weight_kernel;
 #endif
 #if defined(PYSIRUS_AVX2)
-    if (best == "avx2") return avx2::weight_kernel;
+  if (instruction_set == "avx2") return avx2::weight_kernel;
 #endif
-    return plain::weight_kernel;
-  }();
+  return plain::weight_kernel;
+}
+
+// That of the best instruction set of this machine: all give the same bits.
+inline const WeightKernel& weight_kernel_here() {
+  static const WeightKernel& kernel = weight_kernel_of(instruction_sets()[0]);
   return kernel;
 }
 

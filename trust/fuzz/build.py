@@ -13,9 +13,9 @@ from pathlib import Path
 from trust.record import ROOT
 
 SOURCES = Path(__file__).with_name("core")
-TARGETS = {"bins": False, "weights": False, "rules": True, "forest": True}  # name: whether it needs the kernels
-CORE = ("forest/forest", "forest/level", "forest/workspace", "evaluate/evaluate")
-KERNELS = ("forest/kernel/grow", "evaluate/kernel")
+TARGETS = {"bins": False, "weights": True, "rules": True, "forest": True}  # name: whether it needs the kernels
+CORE = ("forest/drawn", "forest/forest", "forest/level", "forest/workspace", "evaluate/evaluate")
+KERNELS = ("forest/kernel/grow", "evaluate/kernel", "weights/kernel")
 SETS = {"plain": []}
 if platform.machine() in ("x86_64", "AMD64"):
     SETS["avx2"] = ["-mavx2"]

@@ -80,8 +80,10 @@ RuleList read_rules(fuzz::Input& input) {
       rules.outside.push_back(input.real(false));
     }
   }
-  if (rules.start.size() == 1 && input.yes())
-    rules.terms.push_back({input.yes() ? 0 : 3, input.real(false), -5.0, 5.0, input.real(false)});
+  if (input.yes()) {
+    rules.terms.push_back({input.yes() ? 0 : 3, -5.0, 5.0, input.real(false), input.real(false)});
+    for (std::size_t k = 0; k < rules.start.size(); ++k) rules.slopes.push_back(input.real(false));
+  }
   return rules;
 }
 
@@ -103,9 +105,11 @@ double plain_sum(const RuleList& rules, const Columns& columns, std::int64_t row
     }
     total += (all ? rules.inside : rules.outside)[r * rules.n_outputs() + output];
   }
-  for (const Term& term : rules.terms) {
+  for (std::size_t t = 0; t < rules.terms.size(); ++t) {
+    const Term& term = rules.terms[t];
     const double x = columns.at(term.column, row);
-    total += term.weight * (std::isnan(x) ? term.missing : std::clamp(x, term.lower, term.upper));
+    const double value = std::isnan(x) ? term.missing : std::clamp(x, term.lower, term.upper);
+    total += rules.slopes[t * rules.start.size() + static_cast<std::size_t>(output)] * (value - term.centre);
   }
   return total;
 }
