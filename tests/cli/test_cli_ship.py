@@ -41,6 +41,13 @@ def test_explain_prints_one_row(run, files, ozone):
     assert code == 2 and "rows 1 to 330" in err
 
 
+def test_every_format_is_named_where_readers_look(run):
+    said = [" ".join(run("export", "--help")[1].replace("│", " ").split()), pysirus.RuleModel.export.__doc__]
+    page = (Path(__file__).parents[2] / "docs" / "export.md").read_text(encoding="utf-8")
+    for format in FORMATS:
+        assert all(re.search(rf"\b{format}\b", text) for text in said) and f"`{format}`" in page
+
+
 @pytest.mark.parametrize("format", [format for format in FORMATS if format != "scorecard"])  # which is of classes
 def test_export_writes_every_format(run, files, format):
     path = files / f"model{FORMATS[format][0]}"

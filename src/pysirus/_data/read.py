@@ -243,7 +243,7 @@ def _read_csv(
         table = _with_commas(table, content, text)
     codes = [name for name in dict.fromkeys(labels) if table.column_names.count(name) == 1 and name not in words]
     if codes:
-        table = _with_zeros(table, _parse_csv(content, delimiter, codes, only=codes))
+        table = _keeping_zeros(table, _parse_csv(content, delimiter, codes, only=codes))
     metadata = table.schema.metadata
     table = table.rename_columns(named_columns(table.column_names)).replace_schema_metadata(metadata)
     return table if known is None else as_known(table, {name: how for name, how in known.items() if name not in text})
@@ -292,11 +292,11 @@ def _matches(column: pa.ChunkedArray, pattern: str) -> bool:
     return bool(pyarrow.compute.any(pyarrow.compute.match_substring_regex(column, pattern)).as_py())
 
 
-def _with_zeros(table: pa.Table, codes: pa.Table) -> pa.Table:
-    """A table with those of these columns of text in which a number begins with a zero."""
-    for name in codes.column_names:
-        if has_leading_zero(codes[name]):
-            table = table.set_column(table.column_names.index(name), name, codes[name])
+def _keeping_zeros(table: pa.Table, as_text: pa.Table) -> pa.Table:
+    """A table in which columns with numbers such as 007 are text; ``as_text`` has the columns that may be."""
+    for name in as_text.column_names:
+        if has_leading_zero(as_text[name]):
+            table = table.set_column(table.column_names.index(name), name, as_text[name])
     return table
 
 

@@ -305,7 +305,7 @@ class Family(Target):
 
     @property
     def effect_name(self) -> str:
-        """What effects and steps are measured in, whatever the target is called."""
+        """What effects and steps are measured in, in words; the name of the target is no part of it."""
         return "prediction"
 
     @property

@@ -192,7 +192,7 @@ class ClassFamily(ClassTarget, Family):
         return f"probability of {format_label(self.labels[k])}"
 
     def of_class(self, values: Floats, k: int) -> Floats:
-        """That of the class."""
+        """The values of class k, of [..., class]."""
         return np.asarray(values[..., k])
 
     def scale_of(self, k: int) -> str:
@@ -272,7 +272,7 @@ class Multinomial(ClassFamily):
 
     @property
     def effect_name(self) -> str:
-        """The score."""
+        """Effects are measured in the score of a class."""
         return "score of the class"
 
     @property
@@ -384,7 +384,7 @@ class Binomial(Multinomial):
 
     @property
     def effect_name(self) -> str:
-        """The log-odds."""
+        """Effects are measured in log-odds."""
         return "log-odds of the class"
 
     @property

@@ -250,7 +250,7 @@ class LogMean(NumberTarget, Family):
 
     @property
     def effect_name(self) -> str:
-        """The logarithm."""
+        """Effects are measured in the logarithm: there they add up."""
         return "logarithm of the prediction"
 
     @property

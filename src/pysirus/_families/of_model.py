@@ -120,7 +120,7 @@ class Cox(TimeTarget, Family):
 
     @property
     def effect_name(self) -> str:
-        """The logarithm of the hazard."""
+        """Effects are measured in the logarithm of the hazard."""
         return self.scale
 
     @property

@@ -54,7 +54,7 @@ class Cells:
 
     @property
     def n_cells(self) -> int:
-        """All cells."""
+        """Cells of known values and, where it is apart, that of missing values, which is the last."""
         return self.n_known + self.missing_apart
 
     def place(self, column: Column) -> NDArray[np.intp]:

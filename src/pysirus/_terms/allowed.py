@@ -216,7 +216,7 @@ def condition_vector(rule: FittedTerm, binned: Binned) -> Vector:
 
 
 def _condition_factor(condition: Condition, cuts: Cuts) -> dict[Monomial, int]:
-    """The indicator of a condition in the basis 1, u(j,c), m_j: of levels the sum over runs of neighbouring bins."""
+    """The indicator of a condition in the basis 1, u(j,c), m_j; categories are runs of neighbouring bins, added up."""
     terms: dict[Monomial, int] = {}
 
     def add(cut: int | None, coefficient: int) -> None:

@@ -56,6 +56,7 @@ class Change:
 
 
 def _shown(value: Any) -> str:
+    """A value as a line of a comparison shows it: as Python writes it, long ones with a gap in the middle."""
     return "nothing" if value is None else fold_middle(one_line(repr(value)), SHOWN)
 
 

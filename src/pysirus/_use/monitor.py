@@ -192,7 +192,7 @@ def compare(model: Model, now: Mapping[str | None, RowSums], *, alpha: float, to
 def _tests(
     model: Model, reference: Reference, then: RowSums, now: RowSums, optimism: float
 ) -> Iterable[tuple[str, int, str, Test]]:
-    """All tests of some rows."""
+    """All tests of some rows: what is tested ("column", "rule" or "rows"), its number, in which respect, the result."""
     judged = now.truth is not None
     for i, cells in enumerate(reference.cells):
         if len(now.cells[i]):

@@ -81,8 +81,8 @@ def export(
         typer.Option(
             "--to",
             metavar="FORMAT",
-            help="sql, python, excel, latex, markdown, html, json, pmml, onnx or scorecard. Default: from the "
-            "extension of --output.",
+            help="sql, python, javascript, excel, latex, markdown, html, json, pmml, onnx, monitor or scorecard. "
+            "Default: from the extension of --output.",
         ),
     ] = None,
     output: Annotated[

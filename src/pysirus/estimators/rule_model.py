@@ -107,8 +107,9 @@ class Actions(Lifecycle):
 
         Parameters
         ----------
-        format : {"sql", "python", "excel", "latex", "markdown", "html", "json", "pmml", "onnx", "scorecard"}
-            The target.
+        format : str
+            "sql", "python", "javascript", "excel", "latex", "markdown", "html", "json", "pmml", "onnx", "monitor" or
+            "scorecard".
         path : str or path, optional
             The file to write.
         **options

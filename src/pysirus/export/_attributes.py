@@ -166,7 +166,7 @@ class Axis:
 
     @property
     def n_places(self) -> int:
-        """How many there are; the last is "missing"."""
+        """The number of places; the last is "missing"."""
         return len(self.column.values)
 
     def runs(self, worth: Sequence[bytes], alone: bool) -> list[list[int]]:

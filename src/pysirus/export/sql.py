@@ -66,8 +66,8 @@ def _check_words(texts: Counter[str], names: Counter[str], dialect: str) -> None
         raise ExportError("The empty text is a category or a class label, and NULL in Oracle. Rename it.")
 
 
-def folds(dialect: str) -> bool:
-    """Whether text that differs in case, accents or spaces at the end may be equal."""
+def may_fold_text(dialect: str) -> bool:
+    """Whether an engine may take texts for equal that differ in case, accents or spaces at the end."""
     return dialect.split(",")[0].strip().lower() not in EXACT
 
 
@@ -147,7 +147,7 @@ def check_statement(writer: Writer, engine: str) -> None:
     model, dialect = writer.model, writer.dialect
     _check_inputs(model, dialect, engine)
     portable = dialect.portable
-    if portable or (dialect.name == PIVOT.name and folds(engine)):
+    if portable or (dialect.name == PIVOT.name and may_fold_text(engine)):
         _check_levels(model, engine)
     long = [name for name in writer.names("probability") if not POSTGRES.keeps(name)]
     if portable and long:

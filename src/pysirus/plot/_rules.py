@@ -146,7 +146,7 @@ def _sides(rule: FittedTerm, model: Model, k: int, start: float) -> list[float]:
     return [_output(model.mean, k) + float(side) for side in rule.added_ends or ()]
 
 
-def _draw_means(whole: Any, ax: Any, model: Model, shown: list[FittedTerm], k: int) -> None:
+def _draw_means(outer: Any, ax: Any, model: Model, shown: list[FittedTerm], k: int) -> None:
     """A dot inside, a ring outside, a line between them; the mean as a vertical line, from which corrections start."""
     mean = _output(model.mean, k)
     scored = model.family.is_scored
@@ -169,13 +169,13 @@ def _draw_means(whole: Any, ax: Any, model: Model, shown: list[FittedTerm], k: i
     if any(rule.line_values for rule in shown):
         ends = "● where the rule applies, or the upper end of a slope; ○ where not, or the lower end"
         legend = f"{what}  ({dotted})\n{ends}"
-    whole.set_xlabel(plain(legend), labelpad=22, loc="left")
+    outer.set_xlabel(plain(legend), labelpad=22, loc="left")
     ax.margins(x=0.08)
     ax.tick_params(axis="y", left=False, labelleft=False)
     bare(ax, "bottom")
 
 
-def _draw_medians(whole: Any, ax: Any, model: Model, shown: list[FittedTerm], k: int) -> None:
+def _draw_medians(outer: Any, ax: Any, model: Model, shown: list[FittedTerm], k: int) -> None:
     """Median times, a dot inside and a ring outside; an arrow at the last time where the median is not reached."""
     times = model.required_survival.hazard.times
     last = float(times[-1]) if len(times) else 1.0
@@ -191,8 +191,8 @@ def _draw_medians(whole: Any, ax: Any, model: Model, shown: list[FittedTerm], k:
             )
     if model.required_survival.median is not None:
         ax.axvline(model.required_survival.median, color=GREY, linewidth=0.8, linestyle=":", zorder=0)
-    text = f"median {model.target}  (● where the rule holds, ○ where not, ▷ not reached, dotted: all rows)"
-    whole.set_xlabel(plain(text), labelpad=22, loc="left")
+    text = f"median {model.target}  (● where the rule applies, ○ where not, ▷ not reached, dotted: all rows)"
+    outer.set_xlabel(plain(text), labelpad=22, loc="left")
     ax.margins(x=0.08)
     ax.tick_params(axis="y", left=False, labelleft=False)
     bare(ax, "bottom")
