@@ -18,7 +18,7 @@ import pyarrow.csv
 import pytest
 
 from awkward import TABLES, TARGETS, A, B
-from everywhere import ENDS, EVERY, SOURCES, file_of, heard, in_partitions, nothing_fits, written
+from everywhere import ENDS, EVERY, SOURCES, by_query, file_of, heard, in_partitions, nothing_fits, written
 from pysirus import DataError, SirusClassifier, SirusRegressor
 from pysirus._data.read import read_file
 from pysirus.engine.backends.streams import Reading, opened
@@ -34,7 +34,7 @@ FAMILIES: dict[str, Any] = {
 # Sources that do not keep some types. The rows as such a source keeps them, in memory, are what is compared with.
 KEEPS: dict[str, Any] = {
     "csv": lambda table, folder: read_file(written(table, folder, "rows.csv")),
-    "duckdb": lambda table, folder: pa.table(duckdb.from_arrow(table)),
+    "duckdb": lambda table, folder: pa.table(by_query(table, folder)),
     "polars": lambda table, folder: pl.from_arrow(table),
     "pandas": lambda table, folder: table.to_pandas(),
     "dask": lambda table, folder: in_partitions(table, folder).compute(),
@@ -43,7 +43,16 @@ KEPT_BY = {"csv": "csv", "pattern": "csv", "query": "duckdb", "lazy frame": "pol
 TIMES = ["moments", "moments in UTC", "moments of a zone", "times of day", "lengths of time"]
 TEXTS = ["numbers as text", "codes", "empty text", "text that says missing"]
 CHANGES = {
-    "csv": ["all missing", "ordered categories", "narrow numbers", "decimals", "bytes", *TIMES, *TEXTS],
+    "csv": [
+        "all missing",
+        "ordered categories",
+        "narrow numbers",
+        "decimals",
+        "bytes",
+        "written times",
+        *TIMES,
+        *TEXTS,
+    ],
     "duckdb": ["ordered categories", "moments in UTC", "moments of a zone", "lengths of time", "times of day"],
     "polars": ["ordered categories", "bytes", "times of day"],
     "pandas": ["all missing", "dates", "times of day", "decimals", "lists", "bytes"],

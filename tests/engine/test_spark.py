@@ -26,6 +26,7 @@ from pysirus import spark as on_spark
 from pysirus._data.column import DataError
 from pysirus._learn.fit import fit
 from pysirus._learn.grow import bin_rows
+from pysirus._model.facts import ColumnRoles
 from pysirus._parameters import ParameterError
 from pysirus._text.message import say
 from pysirus.engine.backends import spark as engine
@@ -295,17 +296,16 @@ def test_a_bad_target_or_row_id_is_named_and_an_interrupt_leaves_nothing(spark, 
 
 
 def test_parts_of_a_partition_have_the_same_rows_whatever_the_batches():
-    table = pa.table({"y": np.arange(1000.0), "id": np.arange(1000), "x0": np.arange(1000)})
+    named = {"x0": "x", "target": "y", "id": "row"}, ColumnRoles("y")
+    table = pa.table({"target": np.arange(1000.0), "id": np.arange(1000), "x0": np.arange(1000)})
     for size in (1, 37, 250, 1000, 5000):
-        parts = list(engine.PartsOf(("x",), 250, "id")(table.to_batches(max_chunksize=size), 3))
+        parts = list(engine.PartsOf(*named, 250, "row")(table.to_batches(max_chunksize=size), 3))
         assert [part.number - 3 * engine.PARTS for part in parts] == [0, 1, 2, 3]
-        assert [part.y.to_pylist() for part in parts] == [
-            table["y"].to_pylist()[i : i + 250] for i in range(0, 1000, 250)
-        ]
+        assert [part.y.to_pylist() for part in parts] == [list(range(i, i + 250)) for i in range(0, 1000, 250)]
         assert say(parts[1].name) == "rows 250 to 499 of partition 3" and parts[1].X.column_names == ["x"]
-    double = pa.table({"y": np.arange(4.0), "id": [0, 1, 1, 2]})
+    double = pa.table({"target": np.arange(4.0), "id": [0, 1, 1, 2]})
     with pytest.raises(DataError, match="rows 2 to 3 of partition 0: Column 'row' holds 1 more than once"):
-        list(engine.PartsOf(("x",), 2, "row")(double.to_batches(), 0))
+        list(engine.PartsOf(*named, 2, "row")(double.to_batches(), 0))
 
 
 # ------------------------------------------------------------------------------------------------------- prediction

@@ -95,9 +95,9 @@ class Training(NamedTuple):
         if not self.in_batches:
             target = given.split()[1]
             return list(classes_of(read_labels(target, len(target))).tolist())
-        columns: dict[str, Any] = {"weights": given.sample_weight, "drop": given.drop, "labels": self.categorical or ()}
+        columns: dict[str, Any] = {"drop": given.drop, "labels": self.categorical or ()}
         how: dict[str, Any] = {"memory": given.memory, "n_threads": 1, "folder": None, "progress": no_pass}
-        rows = FileRows(find_files(given.X.paths), given.y, **columns, **how)
+        rows = FileRows(find_files(given.X.paths), given.only_roles(), **columns, **how)
         return list(rows.map_reduce_response(LabelQuery()).answer.classes.tolist())
 
 

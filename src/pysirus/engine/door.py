@@ -111,6 +111,14 @@ class Given:
             raise ParameterError(f"y must be the name of the column to predict where X is {self.where}.")
         return self.names
 
+    def only_roles(self) -> ColumnRoles:
+        """The roles of columns, where nothing can lie beside the rows and one column is predicted."""
+        self.names_only()
+        if self.pair:
+            raise ParameterError(f"y must be the name of one column, found {len(self.pair)}: {', '.join(self.pair)}.")
+        assert self.roles is not None
+        return self.roles
+
     def split(self) -> tuple[Any, Any, Any, Any]:
         """X, target, sample weights and groups as arrays and series: named columns are taken out of the table."""
         names, drop = self.names, self.dropped
@@ -330,10 +338,9 @@ def _dataset(given: Given, reader: Reader) -> Iterator[TrainingRows]:
     elif is_spark(X):
         from pysirus.engine.backends.spark import SparkRows
 
-        names = given.names_only()
-        columns = {"weights": names.get("sample_weight"), "groups": names.get("groups"), "row_id": given.row_id}
-        with closing(SparkRows(X, names["y"], drop=given.dropped, exposure=given.exposure, **columns)) as spark:
-            yield RowsInParts(spark, given.target_name, spark.options, reader, given.roles)
+        roles = given.only_roles()
+        with closing(SparkRows(X, roles, row_id=given.row_id, drop=given.dropped)) as spark:
+            yield RowsInParts(spark, given.target_name, spark.options, reader, roles)
     else:
         with _from_source(given, reader) as rows:
             yield rows
@@ -364,17 +371,13 @@ def _in_memory(given: Given, reader: Reader) -> RowsInMemory:
 
 def _gathered(given: Given) -> Given:
     """Rows of other machines in memory, where they take no more than is allowed."""
-    from pysirus.engine.backends.streams import Reading, batches_of
+    from pysirus.engine.backends.streams import Reading, whole_table
 
     given.names_only()
-    X, how, tables, size = given.X, Reading(given.memory, whole=True), [], 0
+    X = given.X
     if given.row_id is not None:
         X, given = X.orderBy(given.row_id), replace(given, drop=[*given.dropped, given.row_id])
-    for table in batches_of(X, None, how):
-        size += table.nbytes
-        how.check(size)
-        tables.append(table)
-    return replace(given, X=pa.concat_tables(tables, promote_options="permissive"))
+    return replace(given, X=whole_table(X, Reading(given.memory)))
 
 
 @contextmanager
@@ -420,12 +423,10 @@ def _in_batches(given: Given, paths: Any, quantiles: str, reader: Reader) -> Ite
     if reader.family.has_hazard:
         instead = InPython(" Give fit the files, not fit_files: it reads them into a table.")
         raise ParameterError(f"{IN_MEMORY}{instead}")
-    names = given.names_only()
-    target, exposure = names["y"], names.get("exposure")
-    columns = {"weights": names.get("sample_weight"), "groups": names.get("groups")}
+    roles = given.only_roles()
     rows, options = open_files(
         paths,
-        target,
+        roles,
         drop=given.dropped,
         memory=given.memory,
         n_threads=reader.n_threads,
@@ -434,14 +435,10 @@ def _in_batches(given: Given, paths: Any, quantiles: str, reader: Reader) -> Ite
         n_copies=2 if reader.is_tuned else 1,
         quantiles=quantiles,
         scratch=given.scratch,
-        exposure=exposure,
         may_lack_target=reader.prepare,
         only=given.only,
-        **columns,
     )
     find_recipe = partial(recipe_of_files, rows, reader.categorical) if reader.prepare else None
     size = (rows.n_rows, len(rows.features))
     with within(given.memory):
-        yield RowsInParts(
-            rows, given.target_name, options, reader, given.roles, rows.marks, "files", *size, find_recipe
-        )
+        yield RowsInParts(rows, given.target_name, options, reader, roles, rows.marks, "files", *size, find_recipe)

@@ -6,6 +6,7 @@ A query is a small object that can be sent to the rows and called with a part of
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
@@ -15,8 +16,12 @@ from numpy.typing import NDArray
 
 from pysirus._data.column import MASK, Column, DataError, number_of
 from pysirus._data.frame import take, which_count
-from pysirus._families.read import check_weights
+from pysirus._data.read import check_name
+from pysirus._families.read import check_weights, rates_of
 from pysirus._families.responses import Response
+from pysirus._model.facts import ColumnRoles
+from pysirus._parameters import ParameterError
+from pysirus._text.message import about_part
 
 if TYPE_CHECKING:
     from pysirus.engine.shard import Shard
@@ -54,6 +59,36 @@ class Part:
         groups = None if self.groups is None else take(self.groups, rows)
         weights = None if self.weights is None else take(self.weights, rows)
         return replace(self, X=X, y=take(self.y, rows), weights=weights, groups=groups)
+
+
+ROLES = {"target": "target", "weights": "sample weights", "groups": "groups or times", "exposure": "exposure"}
+
+
+def check_roles(names: Sequence[str], roles: ColumnRoles) -> dict[str, str]:
+    """The columns that have a role, all of which are there, by role."""
+    found = {role: name for role in ROLES if (name := getattr(roles, role)) is not None}
+    for role, name in found.items():
+        check_name(names, name, ROLES[role])
+    return found
+
+
+@contextmanager
+def about(name: str) -> Iterator[None]:
+    """Complaints about some rows say which they are."""
+    try:
+        yield
+    except DataError as error:
+        raise DataError(about_part(name, error.message)) from error
+
+
+def part_of(table: pa.Table, number: int, name: str, roles: ColumnRoles, features: Sequence[str]) -> Part:
+    """Rows of a table as a part; of counts with an exposure it has rates, and the exposure as weight."""
+    y, weights = table[roles.target], None if roles.weights is None else table[roles.weights]
+    if roles.exposure is not None:
+        with about(name):
+            y, weights = rates_of(table, roles.target, roles.exposure, roles.weights)
+    groups = table[roles.groups] if roles.groups in table.column_names else None
+    return Part(number, name, table.select(features) if features else None, y, weights, groups)
 
 
 class Dataset(Protocol[PartT]):
@@ -101,6 +136,28 @@ def sum_of(answers: Iterable[Answer | None]) -> Answer:
     if total is None:
         raise DataError("There are no rows, or none of positive weight.")
     return total
+
+
+@dataclass(frozen=True)
+class Complaint:
+    """In place of an answer what is wrong with some rows, which is no exception until it reaches who asked."""
+
+    error: DataError | ParameterError
+
+
+def answer_of(answer: Any) -> Any:
+    """The answer that came from somewhere else; a complaint is raised."""
+    if isinstance(answer, Complaint):
+        raise answer.error
+    return answer
+
+
+def sum_or_complaint(answers: Iterable[Any]) -> Any:
+    """The sum of some answers, or the first complaint among them and in making them."""
+    try:
+        return sum_of_some(map(answer_of, answers))
+    except (DataError, ParameterError) as error:
+        return Complaint(error.with_traceback(None))
 
 
 def tables_of(batches: Iterable[pa.RecordBatch], n_rows: int) -> Iterator[pa.Table]:

@@ -31,7 +31,7 @@ from pysirus._families.read import (
 from pysirus._families.responses import ClassResponse, Response
 from pysirus._families.target import PartReading, Target
 from pysirus._runtime.sums import Scale, all_whole
-from pysirus._text.message import TARGET, WEIGHTS, about_part
+from pysirus._text.message import TARGET, WEIGHTS
 from pysirus.engine.parts import (
     Answer,
     ChangeDetector,
@@ -39,6 +39,7 @@ from pysirus.engine.parts import (
     Fingerprints,
     Part,
     RowDataset,
+    about,
     changed,
     fingerprints_of,
 )
@@ -47,11 +48,9 @@ from pysirus.engine.parts import (
 @contextmanager
 def naming(part: Part) -> Iterator[None]:
     """Complaints about a part say which one it is."""
-    try:
-        with counting(part.counting, "weight zero or without a target" if part.may_lack_target else "weight zero"):
-            yield
-    except DataError as error:
-        raise DataError(about_part(part.name, error.message)) from error
+    why = "weight zero or without a target" if part.may_lack_target else "weight zero"
+    with about(part.name), counting(part.counting, why):
+        yield
 
 
 def exact_sum(values: NDArray[np.float64]) -> Fraction:

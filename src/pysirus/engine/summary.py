@@ -334,22 +334,23 @@ def _common_kind(a: ColumnSummary, b: ColumnSummary) -> tuple[ColumnKind, tuple[
 
 
 def _with_merged_levels(merged: ColumnSummary, a: ColumnSummary, b: ColumnSummary) -> ColumnSummary:
-    parts = [part for part in (a, b) if part.level_sums is not None]
-    found = {level for part in parts for level in part.levels}
+    parts = [(part.levels, part.level_sums) for part in (a, b) if part.level_sums is not None]
+    found = {level for levels, _ in parts for level in levels}
     check_levels(merged.name, len(found))
     check_same_type(f"Column '{merged.name}'", sorted(found, key=repr))
     levels = tuple(level for level in merged.order if level in found) if merged.order else tuple(sorted(found))
     position = {level: i for i, level in enumerate(levels)}
-    first = parts[0].level_sums
-    assert first is not None
-    sizes = np.zeros(len(levels), dtype=np.int64)
-    sums = np.zeros((len(levels), first.sums.shape[1]), dtype=first.sums.dtype)
-    for part in parts:
-        assert part.level_sums is not None
-        at = [position[level] for level in part.levels]
-        sizes[at] += part.level_sums.sizes
-        sums[at] += part.level_sums.sums
-    return replace(merged, levels=levels, level_sums=replace(first, sizes=sizes, sums=sums))
+    every = [_spread(sums, [position[level] for level in own], len(levels)) for own, sums in parts]
+    sizes, sums = (np.sum(own, axis=0) for own in ([a.sizes for a in every], [a.sums for a in every]))
+    total = replace(every[0], sizes=sizes, sums=sums)
+    return replace(merged, levels=levels, level_sums=total)
+
+
+def _spread(found: LevelSums, at: Sequence[int], n_levels: int) -> LevelSums:
+    """The same of more levels, among which these have some places."""
+    sizes, sums = (np.zeros((n_levels, *own.shape[1:]), own.dtype) for own in (found.sizes, found.sums))
+    sizes[at], sums[at] = found.sizes, found.sums
+    return replace(found, sizes=sizes, sums=sums)
 
 
 def order_summaries(summaries: Sequence[ColumnSummary], directions: Mapping[int, int]) -> tuple[ColumnSummary, ...]:
@@ -362,9 +363,5 @@ def _in_whole_order(summary: ColumnSummary) -> ColumnSummary:
     if found is None:
         return summary
     order = whole_order(summary)
-    at = [order.index(level) for level in summary.levels]
-    sizes = np.zeros(len(order), dtype=np.int64)
-    sums = np.zeros((len(order), found.sums.shape[1]), dtype=found.sums.dtype)
-    sizes[at], sums[at] = found.sizes, found.sums
-    padded = replace(found, sizes=sizes, sums=sums)
+    padded = _spread(found, [order.index(level) for level in summary.levels], len(order))
     return replace(summary, kind="ordered", levels=order, order=order, level_sums=padded)

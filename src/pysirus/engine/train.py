@@ -283,6 +283,24 @@ def ask_lines(shards: ShardDataset, scheme: BinningScheme) -> dict[int, ColumnLi
     return lines_of(scheme.cuts, scheme.grids, shards.map_reduce(LineQuery(scheme.binned)))
 
 
+def training_in_bins(
+    scheme: BinningScheme, shards: ShardDataset, response: Response, settings: Settings, **others: Any
+) -> ShardTraining:
+    """Training rows in the bins of a scheme: all of them, or those of a fold."""
+    return ShardTraining(
+        scheme.binned,
+        response,
+        settings.seed,
+        features_of(scheme.cuts),
+        shards=shards,
+        constraints=scheme.constraints,
+        required=scheme.required,
+        lines=ask_lines(shards, scheme),
+        may_slope=candidates_of(scheme.binned, settings),
+        **others,
+    )
+
+
 def bin_parts(
     parts: PartRows, target: str, options: EngineOptions, settings: Settings, *, share: float = 0.9
 ) -> ShardTraining:
@@ -310,24 +328,19 @@ def bin_parts(
     try:
         steady, sizes = ask_first(shards, detector, SizeQuery([c.n_bins for c in scheme.cuts]))
         scheme = scheme.with_sizes(sizes.sizes)
-        return ShardTraining(
-            scheme.binned,
+        return training_in_bins(
+            scheme,
+            steady,
             read.reading.no_rows(),
-            settings.seed,
-            features,
-            columns.named,
-            target,
-            shards=steady,
+            settings,
+            named=columns.named,
+            target=target,
             idle=name_idle(scheme.cuts, sizes.digests, lambda i, k: True),
             quantile_error=quantile_error(summaries, **limits),
             sum_bytes=options.sum_bytes,
             ask_table=ask_table,
             near=neighbourhoods(summaries, **limits, share=share) if options.exact else ZoomPlan(()),
-            constraints=scheme.constraints,
             columns=None if read.recipe is None else read.recipe.of_features(detector.names),
-            required=scheme.required,
-            lines=ask_lines(steady, scheme),
-            may_slope=candidates_of(scheme.binned, settings),
         )
     except BaseException:
         shards.close()

@@ -30,7 +30,7 @@ from pysirus._learn.folds import (
     judge_fold,
     learn_fold,
 )
-from pysirus._learn.grow import Settings, candidates_of, features_of
+from pysirus._learn.grow import Settings, features_of
 from pysirus._learn.splits import derive
 from pysirus._learn.weigh import Weighing
 from pysirus._parameters import ParameterError
@@ -42,7 +42,7 @@ from pysirus.engine.lockstep import run_lockstep
 from pysirus.engine.parts import EngineOptions, Part, ShardDataset
 from pysirus.engine.read import PartRows, ResponseStats
 from pysirus.engine.shard import MappedShards, Shard, SizeQuery, ask_first, nothing
-from pysirus.engine.train import BinningScheme, Encoder, ShardTraining, ask_lines, in_order, limits_of, scheme_of
+from pysirus.engine.train import BinningScheme, Encoder, ShardTraining, in_order, limits_of, scheme_of, training_in_bins
 
 Answer = TypeVar("Answer")
 
@@ -180,23 +180,10 @@ class FoldsOfParts:
         own = MappedShards(shards, rows)
         if any(cuts.shares is None for cuts in scheme.cuts):  # near quantiles: only counting the rows can tell
             scheme = scheme.with_sizes(own.map_reduce(SizeQuery([c.n_bins for c in scheme.cuts])).sizes)
-        training = ShardTraining(
-            scheme.binned,
-            replace(self.parts.read.reading.no_rows(), part_of=rows.scale),
-            settings.seed,
-            features_of(scheme.cuts),
-            self.whole.named,
-            self.whole.target,
-            shards=own,
-            idle={},
-            quantile_error=0.0,
-            sum_bytes=self.options.sum_bytes // n_together,
-            constraints=scheme.constraints,
-            required=scheme.required,
-            lines=ask_lines(own, scheme),
-            may_slope=candidates_of(scheme.binned, settings),
-        )
-        return learn(training, settings)
+        response = replace(self.parts.read.reading.no_rows(), part_of=rows.scale)
+        others = {"idle": {}, "quantile_error": 0.0, "sum_bytes": self.options.sum_bytes // n_together}
+        whole = {"named": self.whole.named, "target": self.whole.target}
+        return learn(training_in_bins(scheme, own, response, settings, **whole, **others), settings)
 
 
 @dataclass(frozen=True)

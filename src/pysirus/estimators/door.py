@@ -85,12 +85,10 @@ def truth_of(
 
     Columns that no rule looks at are read where ``every_column`` is wanted.
     """
-    given = Given(X, y, sample_weight)
+    given = Given(X, y, sample_weight, exposure=None if y is None else model.exposure)
     names = {} if y is None and sample_weight is None else given.names_only()
-    target, weights, exposure = names.get("y"), names.get("sample_weight"), None if y is None else model.exposure
-    labels = any(isinstance(label, str) for label in model.family.classes or ())
-    words = [target] if target is not None and labels else []
-    numbers = [own for own in (target, weights, exposure) if own is not None and own not in words]
+    target, weights, exposure = (names.get(role) for role in ("y", "sample_weight", "exposure"))
+    words, numbers = _words_and_numbers(model, names)
     others = [*given.pair, *([] if time is None else [time])]
     for table in rows_of(model, X, numbers, words, [*others, *(model.columns if every_column else ())]):
         for name in (*words, *numbers, *others):
@@ -102,6 +100,13 @@ def truth_of(
             continue
         truth = table.select(given.pair) if given.pair else None if target is None else table[target]
         yield Rows(features, truth, None if weights is None else table[weights]), times
+
+
+def _words_and_numbers(model: Model, names: Mapping[str, str]) -> tuple[list[str], list[str]]:
+    """Of the columns that have a role those that are read as text, and those that are read as numbers."""
+    labels = any(isinstance(label, str) for label in model.family.classes or ())
+    words = [names["y"]] if labels and "y" in names else []
+    return words, [name for name in names.values() if name not in words]
 
 
 def write_predictions(
@@ -159,10 +164,7 @@ def in_memory(model: Model, X: Any, y: Any, sample_weight: Any = None) -> tuple[
     from pysirus.engine.backends.streams import Reading, batches_of
 
     given = Given(X, y, sample_weight, exposure=model.exposure)
-    names = given.names_only()
-    labels = any(isinstance(label, str) for label in model.family.classes or ())
-    text = [names["y"]] if labels else []
-    numbers = [name for name in names.values() if name not in text]
+    text, numbers = _words_and_numbers(model, given.names_only())
     table = pa.concat_tables(batches_of(X, None, Reading(text=text, known=known_columns(model, numbers))))
     with rows_that_count(*replace(given, X=table).split()[:3], need_target=True) as taken:
         return taken

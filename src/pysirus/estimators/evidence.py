@@ -200,14 +200,10 @@ def _in_memory(estimator: SirusBase, X: Any) -> Any:
         return X.compute()
     if is_spark(X):
         return X.toPandas()
-    from pysirus.engine.backends.streams import (  # as long as nobody has rows elsewhere, nobody waits for it
-        Reading,
-        opened,
-    )
+    from pysirus.engine.backends.streams import Reading, whole_table  # as long as nobody has rows elsewhere, not needed
 
     labels = [name for name in estimator.categorical_features or () if isinstance(name, str)]
-    with opened(X, Reading(memory=sys.maxsize, labels=labels)) as rows:
-        return rows.table
+    return whole_table(X, Reading(memory=sys.maxsize, labels=labels))
 
 
 def _columns_of(given: Given, model: Model) -> Any:

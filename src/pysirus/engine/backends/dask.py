@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import pickle
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -32,8 +32,17 @@ from pysirus._families.read import rates_beside
 from pysirus._model.facts import ColumnRoles
 from pysirus._parameters import ParameterError
 from pysirus._runtime.console import warn_user
-from pysirus._text.message import about_part
-from pysirus.engine.parts import Answer, EngineOptions, Part, sum_of, sum_of_some, tally_of_bytes
+from pysirus.engine.parts import (
+    Answer,
+    Complaint,
+    EngineOptions,
+    Part,
+    about,
+    answer_of,
+    sum_of,
+    sum_or_complaint,
+    tally_of_bytes,
+)
 from pysirus.engine.shard import Shard
 
 Block = Any  # a delayed block of rows
@@ -65,13 +74,6 @@ class Partition:
     exposure: Block | str | None = None
 
 
-@dataclass(frozen=True)
-class RemoteError:
-    """The answer of a partition that cannot be used."""
-
-    error: DataError | ParameterError
-
-
 # ------------------------------------------------------------------------------------------------------- on the workers
 
 
@@ -91,43 +93,30 @@ def _part(number: int, X: Any, *columns: Any) -> Part:
             getattr(own, "name", None) or role
             for role, own in zip(("y", "exposure", "sample_weight"), (y, exposure, weights))
         ]
-        try:
+        with about(name):
             y, weights = rates_beside(y, exposure, weights, names)
-        except DataError as error:
-            raise DataError(about_part(name, error.message)) from error
     return Part(number, name, X, y, weights, groups)
 
 
 def _answer(query: bytes, number: int, *blocks: Any) -> Any:
     """What a partition answers."""
-    try:
+
+    def answers() -> Iterator[Any]:
         part = _part(number, *blocks)
-        return pickle.loads(query)(part) if len(part.y) else None
-    except (DataError, ParameterError) as error:
-        return RemoteError(error.with_traceback(None))
+        yield pickle.loads(query)(part) if len(part.y) else None
+
+    return sum_or_complaint(answers())
 
 
-def _encode(query: bytes, number: int, *blocks: Any) -> list[Shard] | RemoteError:
+def _encode(query: bytes, number: int, *blocks: Any) -> list[Shard] | Complaint:
     """A partition in bins; without rows there is nothing."""
     shard = _answer(query, number, *blocks)
-    return shard if isinstance(shard, RemoteError) else [] if shard is None or not shard.response.n_rows else [shard]
+    return shard if isinstance(shard, Complaint) else [] if shard is None or not shard.response.n_rows else [shard]
 
 
-def _answer_shards(query: bytes, shards: list[Shard] | RemoteError) -> Any:
+def _answer_shards(query: bytes, shards: list[Shard] | Complaint) -> Any:
     """What some partitions in bins answer together."""
-    return shards if isinstance(shards, RemoteError) else _merge(map(pickle.loads(query), shards))
-
-
-def _merge(answers: Iterable[Any]) -> Any:
-    """The sum of some answers: the first complaint, if there is one."""
-    answers = [answer for answer in answers if answer is not None]
-    for answer in answers:
-        if isinstance(answer, RemoteError):
-            return answer
-    try:
-        return sum_of_some(answers)
-    except DataError as error:
-        return RemoteError(error.with_traceback(None))
+    return shards if isinstance(shards, Complaint) else sum_or_complaint(map(pickle.loads(query), shards))
 
 
 # -------------------------------------------------------------------------------------------------------- the client
@@ -185,7 +174,7 @@ class Patience:
 
 def _sum_task(tasks: Sequence[Block]) -> Block:
     """A task that adds up the answers of some tasks, a few at a time."""
-    merge = dask.delayed(_merge, pure=False)
+    merge = dask.delayed(sum_or_complaint, pure=False)
     while len(tasks) > 1:
         tasks = [merge(list(tasks[i : i + FAN_IN])) for i in range(0, len(tasks), FAN_IN)]
     return tasks[0]
@@ -207,9 +196,7 @@ class Scheduler:
         """The sum of the answers of some tasks: first of those of a group, which are better added up where they are."""
         task = _sum_task([_sum_task(group) for group in groups])
         total = dask.compute(task)[0] if self.client is None else self._result(self.client.compute(task))
-        if isinstance(total, RemoteError):
-            raise total.error
-        return sum_of([total])
+        return sum_of([answer_of(total)])
 
     def _result(self, future: Any) -> Any:
         """Wait for a future; whatever ends the waiting ends the tasks."""
@@ -313,7 +300,7 @@ class DaskRows:
         shards = _tasks(_encode, query, self._partitions)
         size = -(-len(shards) // max(LEAST_GROUPS, GROUPS_A_THREAD * self._scheduler.n_threads))
         if size > 1:
-            merge = dask.delayed(_merge, pure=False)  # the sum of lists is their shards in one list
+            merge = dask.delayed(sum_or_complaint, pure=False)  # the sum of lists is their shards in one list
             shards = [merge(shards[i : i + size]) for i in range(0, len(shards), size)]
         return DaskShards(self._scheduler, shards)
 

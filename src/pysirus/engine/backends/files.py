@@ -20,20 +20,29 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pysirus import _parameters as params
-from pysirus._data.column import DataError
 from pysirus._data.elsewhere import FilePath
 from pysirus._data.frame import check_features, say_dropped, without_target
 from pysirus._data.marks import Marks, marks_of
 from pysirus._data.read import check_name
-from pysirus._families.read import rates_of
 from pysirus._families.responses import Response
+from pysirus._model.facts import ColumnRoles
 from pysirus._parameters import ParameterError
 from pysirus._runtime.console import ShowPass, cancellable_pool, no_pass, show_pass
-from pysirus._text.message import Parameter, SafeTextError, about_part, rows_named
-from pysirus.engine.backends.parquet import ADVICE, check_rows, check_same_columns
+from pysirus._text.message import Parameter, SafeTextError
+from pysirus.engine.backends.parquet import ADVICE, check_rows, check_same_columns, tables_in
 from pysirus.engine.backends.sources import Paths, find_files, scan_files
 from pysirus.engine.dates import DateColumns, DateQuery, is_text_type, may_hold_dates, most_features
-from pysirus.engine.parts import Answer, EngineOptions, Fingerprints, Part, sum_of, tables_of, tally_of_bytes, width_of
+from pysirus.engine.parts import (
+    Answer,
+    EngineOptions,
+    Fingerprints,
+    Part,
+    check_roles,
+    part_of,
+    sum_of,
+    tally_of_bytes,
+    width_of,
+)
 from pysirus.engine.shard import Shard
 
 LEAST_MEMORY = 1 << 26
@@ -57,37 +66,30 @@ class FileRows:
     def __init__(
         self,
         files: Sequence[FilePath],
-        target: str,
+        roles: ColumnRoles,
         *,
-        weights: str | None,
         drop: Sequence[str],
         n_threads: int,
         memory: int,
         folder: str | os.PathLike[str] | None,
         progress: ShowPass,
         labels: Sequence[str] = (),
-        groups: str | None = None,
-        exposure: str | None = None,
         may_lack_target: bool = False,
         only: Sequence[str] | None = None,
     ) -> None:
         self._may_lack_target, self._without_target = may_lack_target, dict[int, int]()  # by part
         self._files = scan_files(files, labels=labels)
-        self._target, self._weights, self._groups, self._exposure = target, weights, groups, exposure
-        self.grouped = groups is not None
+        self._roles, self.grouped = roles, roles.groups is not None
         schema = self._files[0].schema
-        check_name(schema.names, target, "target")
-        others = ((weights, "sample weights"), (groups, "groups or times"), (exposure, "exposure"))
-        for name, role in (*others, *((name, "feature") for name in only or ())):
-            if name is not None:
-                check_name(schema.names, name, role)
+        used = set(check_roles(schema.names, roles).values())
+        for name in only or ():
+            check_name(schema.names, name, "feature")
         if only is not None:  # the features, where not all others are
             anywhere = dict.fromkeys(name for file in self._files for name in file.schema.names)
-            drop = [name for name in anywhere if name not in {*only, target, weights, groups, exposure}]
+            drop = [name for name in anywhere if name not in {*only, *used}]
         check_same_columns(self._files, drop)
         check_rows(self._files)
-        used = {target, weights, groups, exposure, *drop}
-        self.features = [name for name in schema.names if name not in used]
+        self.features = [name for name in schema.names if name not in {*used, *drop}]
         check_features(self.features)
         self._n_threads, self._folder, self._progress = n_threads, folder, progress
         # a batch is worked on column by column, on each thread, and one more waits
@@ -109,14 +111,14 @@ class FileRows:
     @property
     def marks(self) -> Marks:
         """How numbers are written in the files, by column, where these are text."""
-        used = {*self.features, self._target, self._weights, self._exposure}
+        used = {*self.features, self._roles.target, self._roles.weights, self._roles.exposure}
         found = {name: form for file in self._files for name, form in marks_of(file.schema).items()}
         return {name: form for name, form in found.items() if name in used}
 
     @property
     def scratch_bytes(self) -> int:
         """What the rows in bins take."""
-        a_row = self.most_features + 8 + (0 if self._weights is None and self._exposure is None else 8)
+        a_row = self.most_features + 8 + (0 if self._roles.weights is None and self._roles.exposure is None else 8)
         return self.n_rows * a_row
 
     def map_reduce(self, query: Callable[[Part], Answer | None]) -> Answer:
@@ -143,7 +145,7 @@ class FileRows:
 
     def map_reduce_response(self, query: Callable[[Part], Answer | None]) -> Answer:
         """Run a query that reads the response and the weights alone."""
-        return self._ask(query, [], f"reading {self._target}")
+        return self._ask(query, [], f"reading {self._roles.target}")
 
     def encode(self, query: Callable[[Part], Shard]) -> Scratch:
         """Write every part to a scratch file, in bins."""
@@ -184,33 +186,19 @@ class FileRows:
 
     def _parts(self, features: list[str]) -> Generator[tuple[Part, float], None, None]:
         """The parts one after the other, each with its share of the bytes on disk."""
-        number = 0
-        alone = None if features else self._groups  # asked for with the response alone
-        others = (self._target, self._weights, self._exposure, alone)
-        wanted = list(dict.fromkeys([*features, *(name for name in others if name is not None)]))
+        number, roles = 0, self._roles
+        alone = None if features else roles.groups  # asked for with the response alone
+        others = (roles.target, roles.weights, roles.exposure, alone)
+        wanted = [*features, *(name for name in others if name is not None)]
         for file in self._files:
             bytes_a_row = file.state.size / max(1, file.n_rows)
-            start = 0
-            with file.reading(), file.batches(wanted, self.batch_rows, self._buffer) as batches:
-                for table in tables_of(batches, self.batch_rows):
-                    name = rows_named(start, len(table), f"'{file.path}'")
-                    y, weights = self._response(table, name)
-                    X = table.select(features) if features else None
-                    groups = table[self._groups] if self._groups in wanted else None
-                    if self._may_lack_target:
-                        self._without_target[number] = without_target(y, weights)
-                    part = Part(number, name, X, y, weights, groups, self._may_lack_target)
-                    yield part, len(table) * bytes_a_row
-                    number, start = number + 1, start + len(table)
-
-    def _response(self, table: pa.Table, name: str) -> tuple[Any, Any]:
-        """The targets and weights of a batch; of counts with an exposure rates, and the exposure as weight."""
-        if self._exposure is None:
-            return table[self._target], None if self._weights is None else table[self._weights]
-        try:
-            return rates_of(table, self._target, self._exposure, self._weights)
-        except DataError as error:
-            raise DataError(about_part(name, error.message)) from error
+            for name, table in tables_in(file, wanted, self.batch_rows, self._buffer):
+                part = part_of(table, number, name, roles, features)
+                if self._may_lack_target:
+                    part = replace(part, may_lack_target=True)
+                    self._without_target[number] = without_target(part.y, part.weights)
+                yield part, len(table) * bytes_a_row
+                number += 1
 
 
 def _spread(
@@ -243,7 +231,7 @@ def _submit(
 
 def open_files(
     paths: Paths,
-    target: str,
+    roles: ColumnRoles,
     *,
     memory: int,
     quantiles: str,
@@ -261,7 +249,7 @@ def open_files(
     params.check_choice("quantiles", quantiles, ("exact", "sketch"))
     rows = FileRows(
         find_files(paths),
-        target,
+        roles,
         n_threads=n_threads,
         memory=memory // 2,
         folder=scratch,

@@ -137,10 +137,12 @@ class SourceFile:
         self.check()
 
 
-def tables_in(source: SourceFile, columns: Sequence[str], n_rows: int) -> Iterator[tuple[str, pa.Table]]:
+def tables_in(
+    source: SourceFile, columns: Sequence[str], n_rows: int, buffer: int = 0
+) -> Iterator[tuple[str, pa.Table]]:
     """Rows of a file in tables of ``n_rows``, each with a name for messages."""
     start = 0
-    with source.reading(), source.batches(columns, n_rows) as batches:
+    with source.reading(), source.batches(columns, n_rows, buffer) as batches:
         for table in tables_of(batches, n_rows):
             yield rows_named(start, len(table), f"'{source.path}'"), table
             start += len(table)

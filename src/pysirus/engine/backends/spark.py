@@ -6,7 +6,7 @@ Everything is said in data frames, none of it in RDDs, so that it works through 
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -17,9 +17,23 @@ from pysirus._data.column import DataError, date_error
 from pysirus._data.frame import check_features, check_names
 from pysirus._data.read import check_name
 from pysirus._data.table import read_table
-from pysirus._families.read import rates_beside
-from pysirus._text.message import about_part, rows_named
-from pysirus.engine.parts import Answer, EngineOptions, Part, sum_of, sum_of_some, tables_of, tally_of_bytes, width_of
+from pysirus._model.facts import ColumnRoles
+from pysirus._parameters import ParameterError
+from pysirus._text.message import Parameter, rows_named
+from pysirus.engine.parts import (
+    Answer,
+    Complaint,
+    EngineOptions,
+    Part,
+    answer_of,
+    check_roles,
+    part_of,
+    sum_of,
+    sum_or_complaint,
+    tables_of,
+    tally_of_bytes,
+    width_of,
+)
 from pysirus.engine.shard import Shard
 
 if TYPE_CHECKING:
@@ -38,30 +52,16 @@ ANSWER_BYTES = 1 << 25  # of one answer: some of them meet on an executor, and o
 
 @dataclass(frozen=True)
 class Reply:
-    """What a partition sends back: an answer, or a complaint, which is no exception until it reaches the driver."""
+    """What a partition sends back."""
 
     partition: int
-    answer: Any = None
-    complaint: str | None = None
-
-    def result(self) -> Any:
-        """The answer."""
-        if self.complaint is not None:
-            raise DataError(self.complaint)
-        return self.answer
+    answer: Any
 
 
-def _reply(partition: int, answers: Iterable[Any]) -> Reply:
-    try:
-        return Reply(partition, sum_of_some(answers))
-    except DataError as error:
-        return Reply(partition, complaint=error.message)
-
-
-def _merged(replies: Sequence[Reply]) -> Reply:
+def _merged(replies: Iterable[Reply]) -> Reply:
     """One reply for several, the same in whichever order they arrive."""
-    replies = sorted(replies, key=lambda reply: reply.partition)
-    return _reply(replies[0].partition if replies else 0, (reply.result() for reply in replies))
+    ordered = sorted(replies, key=lambda reply: reply.partition)
+    return Reply(ordered[0].partition if ordered else 0, sum_or_complaint(reply.answer for reply in ordered))
 
 
 def _as_batch(item: Any) -> pa.RecordBatch:
@@ -76,7 +76,7 @@ def _items(batches: Iterable[pa.RecordBatch | pa.Table]) -> Iterator[Any]:
 
 
 def _merge_batches(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    yield _as_batch(_merged(list(_items(batches))))
+    yield _as_batch(_merged(_items(batches)))
 
 
 def _partition() -> int:
@@ -91,10 +91,10 @@ def _partition() -> int:
 class PartsOf:
     """Batches of a partition in, parts out."""
 
-    features: tuple[str, ...]  # their true names; in the batches they are x0, x1, ...
+    names: Mapping[str, str]  # the true names of columns, which in the batches have names of our own
+    roles: ColumnRoles
     part_rows: int
     row_id: str | None  # a column that must rise
-    counted: Sequence[str] = ()  # the true names of target, exposure and weights, where there is an exposure
 
     def __call__(self, batches: Iterable[pa.RecordBatch], partition: int) -> Iterator[Part]:
         start, last = 0, None
@@ -105,21 +105,10 @@ class PartsOf:
                 name = rows_named(start, len(table), name)
             if "id" in table.column_names and self.row_id is not None:
                 last = _check_rising(table["id"], last, self.row_id, name)
-            names = [f"x{i}" for i in range(len(self.features))]
-            X = table.select(names).rename_columns(list(self.features)) if "x0" in table.column_names else None
-            others = {own: table[own] for own in ("weights", "groups", "exposure") if own in table.column_names}
-            y, weights = self._response(table["y"], others.get("exposure"), others.get("weights"), name)
-            yield Part(partition * PARTS + k, name, X, y, weights, others.get("groups"))
+            features = [self.names[own] for own in table.column_names if own.startswith("x")]
+            table = table.rename_columns([self.names[own] for own in table.column_names])
+            yield part_of(table, partition * PARTS + k, name, self.roles, features)
             start += len(table)
-
-    def _response(self, y: Any, exposure: Any, weights: Any, part: str) -> tuple[Any, Any]:
-        """Targets and weights; of counts with an exposure rates, and the exposure as weight."""
-        if exposure is None:
-            return y, weights
-        try:
-            return rates_beside(y, exposure, weights, self.counted)
-        except DataError as error:
-            raise DataError(about_part(part, error.message)) from error
 
 
 def _check_rising(ids: pa.ChunkedArray, last: int | None, row_id: str, part: str) -> int:
@@ -148,7 +137,7 @@ class _AskParts:
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         partition = _partition()
-        yield _as_batch(_reply(partition, map(self.query, self.parts(batches, partition))))
+        yield _as_batch(Reply(partition, sum_or_complaint(map(self.query, self.parts(batches, partition)))))
 
 
 @dataclass(frozen=True)
@@ -165,8 +154,8 @@ class _EncodeParts:
                 shard = self.query(part)
                 if shard.response.n_rows:
                     yield _as_batch(shard)
-        except DataError as error:
-            yield _as_batch(Reply(partition, complaint=error.message))
+        except (DataError, ParameterError) as error:
+            yield _as_batch(Complaint(error.with_traceback(None)))
 
 
 @dataclass(frozen=True)
@@ -176,23 +165,21 @@ class _AskShards:
     query: Callable[[Shard], Any]
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        yield _as_batch(_reply(_partition(), map(self._answer, _items(batches))))
-
-    def _answer(self, item: Any) -> Any:
-        """The answer of a shard, or the complaint that came in its place."""
-        return item.result() if isinstance(item, Reply) else self.query(item)
+        answers = (self.query(answer_of(item)) for item in _items(batches))
+        yield _as_batch(Reply(_partition(), sum_or_complaint(answers)))
 
 
 # ---------------------------------------------------------------------------------------------------- on the driver
 
 
-def _replies(frame: DataFrame, ask: Any, n_partitions: int) -> list[Reply]:
-    """The replies of all partitions, added up in a tree of executors until few are left."""
+def _ask(frame: DataFrame, ask: Any, n_partitions: int) -> tuple[Any, int]:
+    """The answer of all partitions, added up in a tree of executors until few are left, and how many these were."""
     replies = frame.mapInArrow(ask, BYTES)
     while n_partitions > FAN_IN:
         n_partitions = -(-n_partitions // FAN_IN)
         replies = replies.repartition(n_partitions).mapInArrow(_merge_batches, BYTES)
-    return list(_items([replies.toArrow()]))
+    few = list(_items([replies.toArrow()]))
+    return sum_of([answer_of(_merged(few).answer)]), len(few)
 
 
 def _keep(frame: DataFrame) -> DataFrame:
@@ -227,8 +214,7 @@ class SparkShards:
 
     def map_reduce(self, query: Callable[[Shard], Answer | None]) -> Answer:
         """Ask every shard, and add up the answers."""
-        replies = _replies(self._frame, _AskShards(query), self._n_partitions)
-        total: Answer = sum_of([_merged(replies).result()])
+        total: Answer = _ask(self._frame, _AskShards(query), self._n_partitions)[0]
         return total
 
     def close(self) -> None:
@@ -247,34 +233,21 @@ class SparkRows:
     def __init__(
         self,
         frame: DataFrame,
-        target: str,
+        roles: ColumnRoles,
         *,
-        weights: str | None,
         row_id: str | None,
         drop: Sequence[str],
-        groups: str | None = None,
-        exposure: str | None = None,
     ) -> None:
         names = check_names(frame.columns)
-        roles = [
-            (target, "target"),
-            (weights, "sample weights"),
-            (row_id, "row_id"),
-            (groups, "groups"),
-            (exposure, "exposure"),
-            *((name, "option drop") for name in drop),
-        ]
-        for name, role in roles:
+        own = check_roles(names, roles) | ({} if row_id is None else {"id": row_id})
+        for name, role in ((row_id, "row_id"), *((name, f"parameter {Parameter('drop')}") for name in drop)):
             if name is not None:
                 check_name(names, name, role)
-        used = {name for name, _ in roles}
-        features = tuple(name for name in names if name not in used)
+        features = [name for name in names if name not in {*own.values(), *drop}]
         check_features(features)
         # columns by position and under names of our own: names may hold dots, or differ in case alone
-        new = {name: f"x{i}" for i, name in enumerate(features)}
-        own = {"y": target, "weights": weights, "id": row_id, "groups": groups, "exposure": exposure}
-        new |= {name: role for role, name in own.items() if name is not None}
-        self.grouped = groups is not None
+        new = {name: f"x{i}" for i, name in enumerate(features)} | {name: role for role, name in own.items()}
+        self.grouped = roles.groups is not None
         rows = frame.toDF(*(new.get(name, f"other{i}") for i, name in enumerate(names))).select(*new.values())
         kinds = dict(zip(new, _arrow_types(rows, list(new))))
         if row_id is not None:
@@ -285,9 +258,9 @@ class SparkRows:
         read_table(X, part=True)  # complains of types before anything runs
         width = sum(map(width_of, X.schema.types))
         self.options = EngineOptions(tally=tally_of_bytes(ANSWER_BYTES, len(features)), sum_bytes=ANSWER_BYTES)
-        counted = () if exposure is None else (target, exposure, weights or "")
-        self._parts = PartsOf(features, max(LEAST_ROWS, min(1 << 20, PART_BYTES // width)), row_id, counted)
-        self._response = [role for role in own if role in new.values()]
+        part_rows = max(LEAST_ROWS, min(1 << 20, PART_BYTES // width))
+        self._parts = PartsOf({role: name for name, role in new.items()}, roles, part_rows, row_id)
+        self._response = list(own)
         # the frame itself and not the columns in use: for fewer columns Spark changes its plan, and a repartition in it
         # then deals the rows out in another order
         to_keep = frame if row_id is None else rows
@@ -313,10 +286,10 @@ class SparkRows:
             self._kept.unpersist()
 
     def _ask(self, frame: DataFrame, query: Callable[[Part], Answer | None]) -> Answer:
-        replies = _replies(frame, _AskParts(query, self._parts), self._n_partitions)
-        self._n_partitions = max(self._n_partitions, len(replies))
-        total: Answer = sum_of([_merged(replies).result()])
-        return total
+        total, found = _ask(frame, _AskParts(query, self._parts), self._n_partitions)
+        self._n_partitions = max(self._n_partitions, found)
+        answer: Answer = total
+        return answer
 
 
 def _arrow_types(frame: DataFrame, names: Sequence[str]) -> list[pa.DataType]:

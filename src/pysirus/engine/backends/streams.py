@@ -96,8 +96,20 @@ def opened(X: Any, how: Reading) -> Iterator[Opened]:
 
 def whole_table(X: Any, how: Reading) -> pa.Table:
     """All rows of a source in one table; an error where they take more memory than is allowed."""
-    with opened(X, replace(how, whole=True)) as found:
+    how = replace(how, whole=True)
+    if is_dask(X) or is_spark(X):
+        return pa.concat_tables(list(_within(batches_of(X, None, how), how)), promote_options="permissive")
+    with opened(X, how) as found:
         return found.table
+
+
+def _within(tables: Iterator[pa.Table], how: Reading) -> Iterator[pa.Table]:
+    """Tables, as long as all of them together take no more memory than is allowed."""
+    size = 0
+    for table in tables:
+        size += table.nbytes
+        how.check(size)
+        yield table
 
 
 def _hold(reader: pa.RecordBatchReader, how: Reading) -> tuple[list[pa.RecordBatch], Iterator[pa.RecordBatch] | None]:
