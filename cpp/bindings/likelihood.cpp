@@ -90,18 +90,18 @@ nb::dict merge_patterns(Bits bits, Bytes fold, Bytes class_code, Array<std::int6
 // Calls with the family that a name stands for.
 template <class Call>
 auto with_family(const std::string& loss, double power, std::int32_t n_scores, const Call& call) {
-  const bool several = loss == "softmax";
-  require(
-      several || loss == "logistic" || loss == "poisson" || loss == "gamma" || loss == "tweedie" || loss == "squared",
-      "loss must be logistic, softmax, poisson, gamma, tweedie or squared");
+  if (loss == "softmax") {
+    require(n_scores >= 2, "one output a rule; for softmax one a class");
+    return call(Softmax{n_scores});
+  }
+  require(n_scores == 1, "one output a rule; for softmax one a class");
   require(loss != "tweedie" || (power > 1.0 && power < 2.0), "power must be between 1 and 2");
-  require(several ? n_scores >= 2 : n_scores == 1, "one output a rule; for softmax one a class");
   if (loss == "logistic") return call(OneScore<Logistic>{});
   if (loss == "poisson") return call(OneScore<Poisson>{});
   if (loss == "gamma") return call(OneScore<Gamma>{});
   if (loss == "tweedie") return call(OneScore<Tweedie>{{power}});
-  if (loss == "squared") return call(OneScore<Squared>{});
-  return call(Softmax{n_scores});
+  require(loss == "squared", "loss must be the name of one in losses.hpp");
+  return call(OneScore<Squared>{});
 }
 
 struct Wanted {
