@@ -12,9 +12,10 @@ import pytest
 
 import pysirus
 from pysirus import NodeHarvestRegressor, RuleFitRegressor, SirusClassifier, SirusRegressor, SirusRegressorCV
-from pysirus._data.column import DataError
+from pysirus._data.column import DataError, label_column
+from pysirus._data.dates import SetAside, written_dates
 from pysirus._data.table import read_table
-from pysirus._data.written import date_orders, number_form, part_of, read_dates, read_times, read_written
+from pysirus._data.written import number_form, part_of, read_dates, read_times, read_written
 
 N = 300
 SMALL = {"n_trees": 30, "random_state": 0}
@@ -124,6 +125,11 @@ def test_other_texts_are_no_numbers(texts):
     assert number_form(texts) is None
 
 
+def order_of(texts):
+    """The order of day, month and year in some rows of text."""
+    return written_dates(label_column("when", pa.array(texts))).order()
+
+
 @pytest.mark.parametrize(
     "texts, order, first",
     [
@@ -137,16 +143,17 @@ def test_other_texts_are_no_numbers(texts):
     ],
 )
 def test_written_dates_are_read_in_the_one_order_that_fits(texts, order, first):
-    assert date_orders([*texts, "unknown"], np.arange(len(texts))) == [order]
+    assert order_of([*texts, "unknown"]) == order
     assert read_dates(texts, order)[0] == np.datetime64(first, "us")
     assert np.isnat(read_dates(["2021-02-30", "30.02.2021", "02/30/2021", "30 Feb 2021"], order)).all()
 
 
 def test_day_and_month_are_told_apart_by_the_rows_or_not_at_all():
     texts = ["01/02/21", "02/02/21", "01/03/21", "02/03/21"]
-    assert date_orders(texts, np.array([0, 1, 2, 3])) == ["dmy"]  # rising, read so
-    assert date_orders(texts, np.array([0, 2, 1, 3])) == ["mdy"]
-    assert date_orders(texts, np.array([3, 1, 0, 2])) == ["dmy", "mdy"]
+    assert order_of(texts) == "dmy"  # rising, read so
+    assert order_of([texts[k] for k in (0, 2, 1, 3)]) == "mdy"
+    with pytest.raises(SetAside, match="the day or the month may come first"):
+        order_of([texts[k] for k in (3, 1, 0, 2)])
     with pytest.warns(UserWarning, match=r"'when' \(dates such as '01/02/21', of which the day or the month may come"):
         X = pd.DataFrame({"when": [texts[k % 4] for k in (3, 1, 0, 2)] * 10, "x": np.arange(40) % 7})
         assert read_table(X, max_levels=255).names == ("x",)

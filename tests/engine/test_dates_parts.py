@@ -145,3 +145,14 @@ def test_the_index_of_a_file_is_no_column(tmp_path):
     frame = read_file(tmp_path / "t.csv")
     model = assert_same(frame, tmp_path / "t.csv")
     assert "Unnamed: 0" not in model.model_.recipe.columns
+
+
+def test_a_zone_that_nobody_knows_is_an_error_of_the_file_too(tmp_path):
+    moments = pa.array(np.arange(100) * 3_600_000_000, pa.timestamp("us", "Mars/Olympus"))
+    rows = pa.table({"t": moments, "x": np.arange(100) % 7, "y": np.arange(100.0)})
+    pq.write_table(rows, tmp_path / "rows.parquet")
+    said = "Column 't' held moments of the time zone 'Mars/Olympus'"
+    with pytest.raises(DataError, match=said):
+        SirusRegressor(**SMALL).fit(rows, "y")
+    with pytest.raises(DataError, match=f"rows.parquet': {said}"):
+        SirusRegressor(**SMALL).fit_files(tmp_path / "rows.parquet", "y")

@@ -17,20 +17,15 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pysirus._data.column import Column, DataError, check_text, is_temporal, label_column, with_levels
+from pysirus._data.dates import DateColumn, SetAside, typed_dates, written_dates
 from pysirus._data.frame import Source, is_certain_id, read_column, why_id
 from pysirus._data.recipe import ColumnRecipe, Derived, Deriver, as_arrow, is_text
 from pysirus._data.written import (
     DURATIONS,
-    PARTS,
     UTC,
     NumberForm,
-    are_times,
-    date_orders,
-    is_missing_word,
     number_form,
     offset_name,
-    part_of,
-    read_offsets,
     seconds_of,
 )
 from pysirus._runtime.console import warn_user
@@ -42,10 +37,6 @@ SHOWN = 10  # columns in a message
 OTHER = ("other", "other categories", "all other categories")
 
 Feature = tuple[Column, Derived | None]
-
-
-class SetAside(Exception):
-    """A column cannot be used, and why."""
 
 
 class Preparation:
@@ -98,56 +89,44 @@ class Preparation:
 
     def _temporal(self, name: str, source: Source) -> list[Feature]:
         array = as_arrow(source)
-        if pa.types.is_time(array.type):
-            return self._one(self.hours_of(name), source)
         if pa.types.is_duration(array.type):
             unit = _unit_of_durations(seconds_of(array))
             own = Derived(self._name(f"{name} ({unit})"), name, "duration", NumberForm(unit))
-            return self._one(own, source)
-        if not pa.types.is_date(array.type) and not pa.types.is_timestamp(array.type):
+            return self._made([own], source)
+        if not any(test(array.type) for test in (pa.types.is_date, pa.types.is_timestamp, pa.types.is_time)):
             raise SetAside(f"of type {array.type}")
-        zone = array.type.tz if pa.types.is_timestamp(array.type) else None
-        return self._dates(name, source, "", zone or "")
+        return self._made(self.dates(name, typed_dates(name, array)), source)
 
-    def _one(self, own: Derived, source: Source) -> list[Feature]:
-        return [(self._deriver.column(own, source), own)]
+    def _made(self, derived: Sequence[Derived], source: Source) -> list[Feature]:
+        return [(self._deriver.column(own, source), own) for own in derived]
 
-    def _dates(self, name: str, source: Source, order: str, zone: str) -> list[Feature]:
-        """The parts of dates that are not the same in all rows."""
-        moments = self._deriver.moments(Derived(name, name, "date", order=order, zone=zone), source)
-        known = moments[~np.isnat(moments)]
-        if not len(known):
+    def dates(self, name: str, found: DateColumn) -> list[Derived]:
+        """The features that times of day are, or the parts of dates that are not the same in all rows."""
+        if found.has_times:
+            return [Derived(self._name(f"{name} (hours)"), name, "time")]
+        if not found.written:
+            return []
+        if not found.is_known:
             raise SetAside("all missing")
-        varying = [part for part in PARTS if part == "date" or np.ptp(part_of(known, part)) > 0]
-        return [(self._deriver.column(own, source), own) for own in self.parts_of(name, varying, order, zone)]
-
-    def parts_of(self, name: str, parts: Sequence[str], order: str, zone: str) -> list[Derived]:
-        """The features that some parts of dates are."""
+        is_written = found.zone is None
+        order, zone = found.order() if is_written else "", found.zone or ""
+        if is_written:
+            zone = _zone_of_offsets(name, found.offsets)
+        parts = (found.in_utc if is_written and zone == UTC else found.written)[order].varying
         names = {part: name if part == "date" else self._name(f"{part} of {name}") for part in parts}
         return [Derived(names[part], name, part, order=order, zone=zone) for part in parts]
-
-    def hours_of(self, name: str) -> Derived:
-        """The feature that times of day are."""
-        return Derived(self._name(f"{name} (hours)"), name, "time")
 
     # -------------------------------------------------------------------------------------------------- written values
 
     def _written(self, name: str, column: Column, source: Source) -> list[Feature]:
         """The features of text that writes dates, times or numbers, all of it; none for other text."""
-        texts = column.levels
-        orders = date_orders(texts, column.values)
-        if len(orders) == 1:
-            return self._dates(name, source, orders[0], _zone_of(name, texts))
-        if orders:
-            raise SetAside(f"dates such as {texts[0]!r}, of which the day or the month may come first")
-        if are_times(texts):
-            return self._one(self.hours_of(name), source)
-        form = number_form(texts, self._decimal)
+        dates = self.dates(name, written_dates(column))
+        form = None if dates else number_form(column.levels, self._decimal)
         if form is None:
-            return []
+            return self._made(dates, source)
         named = not form.unit or form.unit.casefold() in re.split(r"[\W_]+", name.casefold())
         own = Derived(name if named else self._name(f"{name} ({form.unit})"), name, "number", form)
-        return self._one(own, source)
+        return self._made([own], source)
 
     # --------------------------------------------------------------------------------------------------------- levels
 
@@ -172,13 +151,7 @@ class Preparation:
         return with_levels(grouped, table[column.values]), Derived(column.name, column.name, "group", other=other)
 
 
-def _zone_of(name: str, texts: Sequence[str]) -> str:
-    """The time zone of written moments."""
-    known = [text for text in texts if not is_missing_word(text)]
-    return zone_of_offsets(name, dict(reversed(list(zip(read_offsets(known), known)))))
-
-
-def zone_of_offsets(name: str, offsets: Mapping[int | None, str]) -> str:
+def _zone_of_offsets(name: str, offsets: Mapping[int | None, str]) -> str:
     """The time zone of moments with these offsets, each with a text that has it.
 
     It is the offset that all have, UTC where they have several, empty for none.

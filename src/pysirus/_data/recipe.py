@@ -162,7 +162,7 @@ class Deriver:
         kind = array.type
         if pa.types.is_date(kind) or pa.types.is_timestamp(kind):
             zone = kind.tz if pa.types.is_timestamp(kind) else None
-            return _on_the_wall(own, moments_of(array), zone or "")
+            return on_the_wall(own, moments_of(array), zone or "")
         if is_text(kind):
             texts = label_column(own.column, array)
             values = read_dates(texts.levels, own.order or "ymd")
@@ -205,7 +205,7 @@ class Deriver:
             )
 
 
-def _on_the_wall(own: Derived, moments: NDArray[np.datetime64], zone: str) -> NDArray[np.datetime64]:
+def on_the_wall(own: Derived, moments: NDArray[np.datetime64], zone: str) -> NDArray[np.datetime64]:
     """Moments, in UTC if they are of a zone, as the clock that the recipe goes by shows them."""
     if own.zone is None:  # the clock of the column itself, whichever it is
         return in_zone(moments, zone) if zone else moments
@@ -230,7 +230,7 @@ def _written_on_the_wall(own: Derived, texts: Sequence[str], values: NDArray[np.
             raise _wrong_zone(own, f"{'without a time zone' if own.zone else 'with an offset'}, for example {text!r}")
     if not own.zone:
         return values
-    return _on_the_wall(own, values - np.array([MINUTE * (m or 0) for m in offsets], "m8[us]"), own.zone)
+    return on_the_wall(own, values - np.array([MINUTE * (m or 0) for m in offsets], "m8[us]"), own.zone)
 
 
 def _wrong_zone(own: Derived, found: str) -> DataError:

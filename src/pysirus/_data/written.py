@@ -307,31 +307,6 @@ def read_times(texts: Sequence[str]) -> NDArray[np.float64]:
     return np.where(good, clock / 3.6e9, np.nan)
 
 
-def _is_rising(moments: NDArray[np.datetime64]) -> bool:
-    known = moments[~np.isnat(moments)]
-    return bool((known[1:] >= known[:-1]).all()) and len(np.unique(known)) > 2
-
-
-def date_orders(texts: Sequence[str], codes: NDArray[Any]) -> list[str]:
-    """The orders in which all of these texts are dates: none, one, or two where day and month cannot be told apart.
-
-    ``codes`` are the texts of the rows: dates that rise from row to row in one order only are in that order.
-    """
-    known = [text for text in texts if not is_missing_word(text)]
-    if not known:
-        return []
-    some = known[:: max(1, len(known) // 50)]  # most columns are no dates, which a few texts show
-    orders = [order for order in ORDERS if not np.isnat(read_dates(some, order)).any()]
-    orders = [order for order in orders if not np.isnat(read_dates(known, order)).any()]
-    if len(orders) < 2:
-        return orders
-    if all("." in text for text in known):  # nobody writes month.day.year
-        return ["dmy"]
-    rows = codes[codes >= 0]
-    rising = [order for order in orders if _is_rising(read_dates(texts, order)[rows])]
-    return rising if len(rising) == 1 else orders
-
-
 def are_times(texts: Sequence[str]) -> bool:
     """Whether all of these texts are times of day, or durations written like them."""
     known = [text for text in texts if not is_missing_word(text)]
