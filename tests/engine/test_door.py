@@ -281,6 +281,8 @@ def test_an_array_beside_a_path_is_refused(tmp_path):
     path = written(rows(), tmp_path, "rows.parquet")
     with pytest.raises(ParameterError, match=r"y must be the name of a column where X is a path, found numpy\.ndarray"):
         SirusRegressor().fit(path, np.zeros(240))
+    with pytest.raises(ParameterError, match="y must be the name of one column, found 2: y, count"):
+        SirusRegressor().fit_files(path, ("y", "count"))
     with pytest.raises(ParameterError, match="'y' has two roles"):
         SirusRegressor().fit(rows(), "y", drop=["y"])
 

@@ -422,7 +422,8 @@ def test_sums_by_group_are_exact(seed, n):
 
 @pytest.mark.parametrize("budget", [1 << 16, 32])
 def test_columns_that_are_likely_ids_are_said(budget):
-    from pysirus.engine.columns import warn_of_ids
+    from pysirus._data.frame import warn_of_ids
+    from pysirus.engine.columns import why_id
 
     n = 200
     rng = np.random.default_rng(0)
@@ -440,7 +441,7 @@ def test_columns_that_are_likely_ids_are_said(budget):
         table = read_table(rows, part=True)
         parts.append(summarise_columns(table, NumberResponse(np.zeros(len(rows)) + rows["measured"]), budget=budget))
     with pytest.warns(UserWarning) as caught:
-        warn_of_ids(merge_summaries(*parts))
+        warn_of_ids(merge_summaries(*parts), why_id)
     (warning,) = caught
     said = str(warning.message)
     assert "column 'rownames' numbers the rows; column 'customer_id' has another number in every row" in said

@@ -413,16 +413,11 @@ def is_called_id(name: str) -> bool:
     return _NAME.fullmatch(name) is not None
 
 
-def warn_of_ids(columns: Iterable[Column]) -> None:
-    """Warn once of all columns that are likely ids."""
-    say_ids([(column.name, why) for column in columns if (why := why_id(column)) is not None])
-
-
-def say_ids(found: Sequence[tuple[str, str]]) -> None:
-    """Warn of columns that are likely ids, by name and why."""
+def warn_of_ids(columns: Iterable[Any], why: Callable[[Any], str | None] = why_id) -> None:
+    """Warn once of all columns that are likely ids; of parts of a table summaries are asked ``why``."""
+    found = [(one_line(column.name), own) for column in columns if (own := why(column)) is not None]
     if not found:
         return
-    found = [(one_line(name), why) for name, why in found]
     said = "; ".join(f"column '{name}' {why}" for name, why in found[:5])
     more = f"; and {len(found) - 5} more" if len(found) > 5 else ""
     names = ",".join(name for name, _ in found[:5])

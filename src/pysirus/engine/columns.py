@@ -37,7 +37,7 @@ from pysirus._bins.cuts import (
     with_sizes,
 )
 from pysirus._data.column import Column, DataError
-from pysirus._data.frame import reason, say_ids
+from pysirus._data.frame import reason
 from pysirus._data.table import Table
 from pysirus._families.responses import IntegerRows, Response
 from pysirus._runtime.console import check_cancelled
@@ -152,11 +152,6 @@ def why_id(summary: ColumnSummary) -> str | None:
     """Why a column is likely an id; None if it is not. Prepared tables set it aside, of parts it is said."""
     n_texts = len(summary.levels) if summary.kind != "numeric" and summary.free_text else None
     return reason(summary.name, summary.known.rows + summary.missing.rows, summary.numbering, n_texts)
-
-
-def warn_of_ids(summaries: Sequence[ColumnSummary]) -> None:
-    """Warn once of all columns that are likely ids."""
-    say_ids([(own.name, why) for own in summaries if (why := why_id(own)) is not None])
 
 
 # ----------------------------------------------------------------------------------------------------------------- zoom

@@ -81,7 +81,7 @@ def about(name: str) -> Iterator[None]:
         raise DataError(about_part(name, error.message)) from error
 
 
-def part_of(table: pa.Table, number: int, name: str, roles: ColumnRoles, features: Sequence[str]) -> Part:
+def as_part(table: pa.Table, number: int, name: str, roles: ColumnRoles, features: Sequence[str]) -> Part:
     """Rows of a table as a part; of counts with an exposure it has rates, and the exposure as weight."""
     y, weights = table[roles.target], None if roles.weights is None else table[roles.weights]
     if roles.exposure is not None:

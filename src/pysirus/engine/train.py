@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pysirus._bins.cuts import Binned, Cuts, Grids, NumberGrid, as_compared, grids_of, with_sizes
 from pysirus._bins.numeric import ColumnLine, lines_of
 from pysirus._data.column import DataError
-from pysirus._data.frame import say_index
+from pysirus._data.frame import say_index, warn_of_ids
 from pysirus._data.table import Feature, Table, TooManyLevelsError, check_columns, recode_table
 from pysirus._families.responses import Response
 from pysirus._forest.forest import GrowingForest, Recipe
@@ -35,7 +35,7 @@ from pysirus.engine.columns import (
     quantile_error,
     refine,
     summarise_columns,
-    warn_of_ids,
+    why_id,
     zoom_columns,
 )
 from pysirus.engine.parts import EngineOptions, Part, ShardDataset
@@ -310,7 +310,7 @@ def bin_parts(
     check_columns(columns.summaries)
     say_index(columns.index)
     if columns.named:
-        warn_of_ids(columns.summaries)
+        warn_of_ids(columns.summaries, why_id)
     settings.check_columns(len(columns.summaries))
     summaries = in_order(columns.summaries, settings, parts.labels)
     detector.names = tuple(summary.name for summary in summaries)

@@ -37,8 +37,8 @@ from pysirus.engine.parts import (
     EngineOptions,
     Fingerprints,
     Part,
+    as_part,
     check_roles,
-    part_of,
     sum_of,
     tally_of_bytes,
     width_of,
@@ -193,7 +193,7 @@ class FileRows:
         for file in self._files:
             bytes_a_row = file.state.size / max(1, file.n_rows)
             for name, table in tables_in(file, wanted, self.batch_rows, self._buffer):
-                part = part_of(table, number, name, roles, features)
+                part = as_part(table, number, name, roles, features)
                 if self._may_lack_target:
                     part = replace(part, may_lack_target=True)
                     self._without_target[number] = without_target(part.y, part.weights)

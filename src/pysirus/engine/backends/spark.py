@@ -26,8 +26,8 @@ from pysirus.engine.parts import (
     EngineOptions,
     Part,
     answer_of,
+    as_part,
     check_roles,
-    part_of,
     sum_of,
     sum_or_complaint,
     tables_of,
@@ -107,7 +107,7 @@ class PartsOf:
                 last = _check_rising(table["id"], last, self.row_id, name)
             features = [self.names[own] for own in table.column_names if own.startswith("x")]
             table = table.rename_columns([self.names[own] for own in table.column_names])
-            yield part_of(table, partition * PARTS + k, name, self.roles, features)
+            yield as_part(table, partition * PARTS + k, name, self.roles, features)
             start += len(table)
 
 
