@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import narwhals as nw
+import numpy as np
 import pyarrow as pa
 import typer
 
@@ -218,10 +219,10 @@ def _check_labels(target: str, response: Any) -> None:
 
 def _rows_that_count(table: pa.Table, target: str, roles: Roles) -> pa.Table:
     """The rows of a table that weigh something and, unless the table is taken as it is, have a target."""
-    rows = rows_that_weigh(None if roles.weights is None else weights_of(table, roles.weights))
-    if rows is not None and rows.any():
-        table = take(table, rows)
-    n_missing, n_rows = table[target].null_count, table.num_rows
+    weighs = rows_that_weigh(None if roles.weights is None else weights_of(table, roles.weights))
+    counts = np.ones(table.num_rows, dtype=bool) if weighs is None or not weighs.any() else weighs
+    known = table[target].is_valid().to_numpy()
+    n_missing, n_rows = int((counts & ~known).sum()), int(counts.sum())
     if n_missing and roles.strict:
         raise DataError(
             f"Column '{target}', the target, is missing in {n_missing} of {n_rows} rows. Drop rows without a target."
@@ -230,8 +231,8 @@ def _rows_that_count(table: pa.Table, target: str, roles: Roles) -> pa.Table:
         raise DataError(f"Column '{target}', the target, is missing in every row.")
     if n_missing:
         warn_user(f"{n_missing:,} of {n_rows:,} rows have no target and are left out.")
-        table = take(table, table[target].is_valid().to_numpy())
-    return table
+    rows = counts & known
+    return table if rows.all() else take(table, rows)  # at once: there is one copy at a time
 
 
 def _open_times(name: str, target: str | None, roles: Roles, memory: int | None) -> Training:
