@@ -63,18 +63,27 @@ std::vector<std::string> instruction_sets() {
 
 namespace {
 
+// One chunk is sorted here: that takes less time than a thread to start.
+bool sort_rows(SortedTable& sorted, const Table& table, int n_threads, const std::function<bool()>& interrupted) {
+  if (sorted.n_chunks == 1) {
+    RowSorter sorter;
+    sorted.sort_chunk(table, 0, sorter);
+    return true;
+  }
+  return sorted.n_chunks == 0 || run_pieces(sorted.n_chunks, n_threads, interrupted, [&] {
+           return [&, sorter = RowSorter()](std::int64_t chunk, const std::atomic<bool>&) mutable {
+             sorted.sort_chunk(table, chunk, sorter);
+           };
+         });
+}
+
 // Calls lead(job, first tree, number of trees, leader) for blocks of trees, on several threads.
 template <class Lead>
 bool run_blocks(const Table& table, const Recipe& recipe, const Kernel& kernel, std::int64_t n_trees, int n_threads,
                 const std::function<bool()>& interrupted, const Lead& lead) {
   n_threads = std::max(1, n_threads);
   SortedTable sorted(table, n_trees);
-  if (sorted.n_chunks > 0 && !run_pieces(sorted.n_chunks, n_threads, interrupted, [&] {
-        return [&, sorter = RowSorter()](std::int64_t chunk, const std::atomic<bool>&) mutable {
-          sorted.sort_chunk(table, chunk, sorter);
-        };
-      }))
-    return false;
+  if (!sort_rows(sorted, table, n_threads, interrupted)) return false;
   const int n_sharing = threads_of_block(table, n_threads);
   const int n_groups = groups_of_block(table, recipe, n_trees, (n_threads + n_sharing - 1) / n_sharing);
   const std::int64_t n_together = n_groups * kLanes, n_blocks = (n_trees + n_together - 1) / n_together;
