@@ -35,7 +35,7 @@ from pysirus._learn.weigh import SHRINKAGE, HeldOutSums, PooledError, Weighing, 
 from pysirus._model.model import Model
 from pysirus._model.sums import MAX_MOMENTS
 from pysirus._runtime import changed
-from pysirus._runtime.sums import ExactSums, cross_products, scores_of
+from pysirus._runtime.sums import ExactSums, scores_of, weighted_sum
 from pysirus._terms.fitted import FittedTerm, bounds_of, outputs_of, units_of
 from pysirus._weights.likelihood import (
     LikelihoodFit,
@@ -210,7 +210,8 @@ class ByLikelihood(Weighing):
         loss, w = self.loss_of(response), response.row_weights()
         y = responses_of(response, loss)
         inside, outside = self._sides(weighted.rules, response)
-        base = self.as_scores(weighted.intercepts) + cross_products(weighted.weights.T, outside)  # [size, score]
+        without = [weighted_sum(weights, outside) for weights in weighted.weights]  # what rules add that do not hold
+        base = self.as_scores(weighted.intercepts) + np.stack(without)  # [size, score]
         steps = weighted.weights[:, :, None] * (inside - outside)  # [size, rule, score]
         bounds = bounds_of(weighted.rules)
         every = [scores_of(holds, *list_, bounds) for list_ in zip(base, steps)]

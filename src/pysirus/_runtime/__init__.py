@@ -21,5 +21,8 @@ def changed(record: Record, **values: Any) -> Record:
     """
     kind: Any = type(record)
     found: Record = object.__new__(kind)
-    found.__dict__.update({name: record.__dict__[name] for name in _names(kind)}, **values)
+    before, now = record.__dict__, found.__dict__
+    for name in _names(kind):  # not what properties keep there
+        now[name] = before[name]
+    now.update(values)
     return found

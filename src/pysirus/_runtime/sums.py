@@ -22,6 +22,8 @@ from numpy.typing import NDArray
 
 Floats = NDArray[np.float64]
 
+PRODUCTS = 1 << 16  # of numbers that are held at a time: they stay in the cache
+
 
 def times(matrix: NDArray[Any], vector: Floats) -> Floats:
     """``matrix @ vector``, over the last axis."""
@@ -35,7 +37,9 @@ def weighted_sum(weights: NDArray[Any], values: NDArray[Any]) -> Any:
 
 def cross_products(a: Floats, b: Floats) -> Floats:
     """``a.T @ b`` of two matrices of the same rows."""
-    return np.stack([weighted_sum(column, b) for column in a.T])
+    step = max(1, PRODUCTS // max(1, b.size))  # columns of a
+    parts = (a[:, first : first + step, None] * b[:, None] for first in range(0, a.shape[1], step))
+    return np.concatenate([np.add.reduce(part, axis=0) for part in parts])
 
 
 def scores_of(values: NDArray[Any], base: Floats, steps: Floats, bounds: Floats | None = None) -> Floats:
