@@ -23,8 +23,9 @@ from pysirus._families.links import Form
 from pysirus._model.model import Model
 from pysirus._text.format import one_line
 from pysirus._text.message import FEWER
-from pysirus.export._addends import Branch, Line, listing_of, pair_of, rule_rows
+from pysirus.export._addends import Branch, Line, listing_of, pair_of
 from pysirus.export._conditions import ExportError, Test, column_of, date_of, level_type, used_features
+from pysirus.export.lists import rule_rows
 
 LONGEST_FORMULA = 8192
 BLANK_ROWS = 100

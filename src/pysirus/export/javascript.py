@@ -14,7 +14,7 @@ from typing import Any
 from pysirus._families.links import Form
 from pysirus._model.model import Model
 from pysirus._text.format import one_line
-from pysirus.export._addends import Branch, Line, Listing, link_lines, listing_of, pair_of, part_lines
+from pysirus.export._addends import Branch, Line, Listing, listing_of, pair_of
 from pysirus.export._conditions import (
     ExportError,
     Test,
@@ -25,6 +25,7 @@ from pysirus.export._conditions import (
     number,
     used_features,
 )
+from pysirus.export.lists import link_lines, part_lines
 
 IDENTIFIER = re.compile(r"[A-Za-z_$][A-Za-z0-9_$]*")
 WORDS = [

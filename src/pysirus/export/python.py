@@ -16,8 +16,9 @@ from pysirus._data.written import WEEKDAYS, offset_minutes
 from pysirus._families.links import Form
 from pysirus._model.model import Model
 from pysirus._text.format import one_line
-from pysirus.export._addends import Branch, Line, Listing, link_lines, listing_of, pair_of, part_lines
+from pysirus.export._addends import Branch, Line, Listing, listing_of, pair_of
 from pysirus.export._conditions import Test, check_labels, column_of, date_of, level_type, number, used_features
+from pysirus.export.lists import link_lines, part_lines
 
 EPOCH = "1970-01-01"
 # what the module calls itself

@@ -22,11 +22,12 @@ from pysirus._terms.term import columns_of
 from pysirus._text.format import one_line
 from pysirus._text.message import Parameter
 from pysirus._use.verify import changed_literals
-from pysirus.export._addends import link_lines, pair_of, rule_lines
+from pysirus.export._addends import pair_of
 from pysirus.export._conditions import ExportError, check_labels, column_of, used_features
 from pysirus.export._dialects import NAME_BYTES, NAME_ONE, PIVOT, POSTGRES, Dialect, dialect_named, folded
 from pysirus.export._reasons import ReasonColumns, reason_columns, with_reason_columns
 from pysirus.export._writer import Writer
+from pysirus.export.lists import link_lines, rule_lines
 
 # where a backslash is believed to be read as sqlglot writes it; no engine of these was at hand to try
 BACKSLASH = {"bigquery", "clickhouse", "doris", "dune", "exasol", "fabric", "hive", "materialize", "oracle", "presto"}
