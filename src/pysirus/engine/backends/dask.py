@@ -46,6 +46,8 @@ from pysirus.engine.parts import (
 from pysirus.engine.shard import Shard
 
 Block = Any  # a delayed block of rows
+# blocks of the table, the response, the weights, groups and exposure; all but the first may be columns of the table
+Partition = tuple[Block | str | None, ...]
 FAN_IN = 8
 # more partitions than that are asked in groups, as a task takes the scheduler about a millisecond
 GROUPS_A_THREAD = 8
@@ -60,18 +62,6 @@ COLLECTIONS = (dd.DataFrame, dd.Series, da.Array)
 # answers travel between workers: some megabytes each, for the cuts about 400 kilobytes a column, at most 32 megabytes
 OPTIONS = EngineOptions(tally=1 << 14, sum_bytes=1 << 24)
 TALLY_BYTES = 1 << 25
-
-
-@dataclass(frozen=True)
-class Partition:
-    """Blocks of rows that belong together; the response and the weights may be columns of the table."""
-
-    number: int
-    X: Block | None
-    y: Block | str
-    weights: Block | str | None
-    groups: Block | str | None = None
-    exposure: Block | str | None = None
 
 
 # ------------------------------------------------------------------------------------------------------- on the workers
@@ -280,9 +270,8 @@ class DaskRows:
         "see that what they read stays as it is, or persist the collection first."
     )
 
-    def __init__(self, partitions: Sequence[Partition], responses: Sequence[Partition]) -> None:
-        self._partitions, self._responses = partitions, responses
-        self.grouped = any(own.groups is not None for own in responses)
+    def __init__(self, partitions: Sequence[Partition], responses: Sequence[Partition], *, grouped: bool) -> None:
+        self._partitions, self._responses, self.grouped = partitions, responses, grouped
         self._scheduler = Scheduler()
 
     def map_reduce(self, query: Callable[[Part], Answer | None]) -> Answer:
@@ -314,7 +303,7 @@ def _sent(query: Callable[..., Any]) -> bytes | Block:
 def _tasks(call: Callable[..., Any], query: Callable[[Part], Any], partitions: Sequence[Partition]) -> list[Block]:
     """A task a partition."""
     sent, task = _sent(query), dask.delayed(call, pure=False)
-    return [task(sent, p.number, p.X, p.y, p.weights, p.groups, p.exposure) for p in partitions]
+    return [task(sent, number, *blocks) for number, blocks in enumerate(partitions)]
 
 
 # -------------------------------------------------------------------------------------------------------- collections
@@ -340,7 +329,7 @@ def from_collections(
     apart = [none if c is None else _blocks(X[c] if isinstance(c, str) else c) for c in given.values()]
     # a column of the table is taken from its block, so that the block is made once
     inside = [[c] * X.npartitions if isinstance(c, str) else own for c, own in zip(given.values(), apart)]
-    rows = DaskRows(_number(blocks, *inside), _number(none, *apart))
+    rows = DaskRows(list(zip(blocks, *inside)), list(zip(none, *apart)), grouped=groups is not None)
     n_columns = len(X.columns) if isinstance(X, dd.DataFrame) else X.shape[1]
     options = replace(OPTIONS, tally=min(OPTIONS.tally, tally_of_bytes(TALLY_BYTES, n_columns)))
     return rows, ColumnRoles(_name(y) or "y", _name(weights), _name(exposure), _name(groups)), options
@@ -350,11 +339,6 @@ def _name(column: Any) -> str | None:
     """The name of a column of the table, or of a series beside it; that of an array is Dask's own."""
     name = column if isinstance(column, str) else getattr(column, "name", None)
     return name if isinstance(name, str) and name and not isinstance(column, da.Array) else None
-
-
-def _number(*blocks: Sequence[Block]) -> list[Partition]:
-    """Partitions of table, response, weights and groups."""
-    return [Partition(i, *row) for i, row in enumerate(zip(*blocks))]
 
 
 def _blocks(collection: Any) -> list[Block]:
