@@ -11,9 +11,11 @@ from pysirus import Rule
 from pysirus._bins.numeric import with_grids
 from pysirus._data.table import Feature, read_table
 from pysirus._families.numbers import Gaussian
+from pysirus._terms.fitted import FittedTerm
 from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import Condition, FittedRule
 from pysirus._terms.slope import FittedSlope, Slope
+from pysirus._terms.term import Term
 from pysirus._text.format import true_minus
 from pysirus._use.effect import effect
 from pysirus._weights.moments import gram_of, moment_sums, rule_moments, values_in
@@ -167,3 +169,19 @@ def test_it_is_exported_as_a_program(model, terms, table):
     rows = [dict(zip(("x0", "x1"), row)) for row in X.tolist()]
     np.testing.assert_allclose([names["predict"](row) for row in rows], sums(terms, X), rtol=1e-12)
     assert '"x0"' in model.export("sql") and "-- x0: +1.80 per unit" in model.export("sql")
+
+
+def test_a_kind_of_term_without_keys_of_the_file_is_named(model, tmp_path):
+    class Unheard(FittedTerm, Term):
+        kind = "Unheard"
+        key, columns, condition_text = "unheard", (0,), "unheard of"
+
+        def factor(self, index, column):
+            return column.values >= 0
+
+        def build(self, into, inside, outside):
+            into.branch([], inside, outside)
+
+    terms = RuleSet([Unheard(frequency=0.5, inside=2.0, outside=1.0, weight=1.0)])
+    with pytest.raises(TypeError, match="Unheard has no record of its keys, as RuleKeys is one"):
+        replace(model, selected=terms).save(tmp_path / "m.json")

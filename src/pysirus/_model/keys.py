@@ -204,11 +204,19 @@ def tagged(tag: str, plain: type, **others: type) -> Kind:
     def of(value: Any) -> Kind:
         return kinds[value.get(tag, "") if isinstance(value, dict) else ""]
 
+    def write(value: Any) -> Any:
+        own = next((made[cls] for cls in type(value).__mro__ if cls in made), None)
+        if own is None:
+            raise TypeError(
+                f"{type(value).__name__} has no record of its keys, as {plain.__name__}: give it to tagged()."
+            )
+        return kinds[own].write(value)
+
     return Kind(
         "an object",
         check,
         lambda definitions: {"anyOf": [refer(kind, definitions) for kind in kinds.values()]},
         lambda value, place, known: of(value).read(value, place, known),
-        lambda value: kinds[next(made[cls] for cls in type(value).__mro__ if cls in made)].write(value),
+        write,
         short=" or ".join(kind.short for kind in kinds.values()),
     )
