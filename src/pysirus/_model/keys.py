@@ -207,9 +207,7 @@ def tagged(tag: str, plain: type, **others: type) -> Kind:
     def write(value: Any) -> Any:
         own = next((made[cls] for cls in type(value).__mro__ if cls in made), None)
         if own is None:
-            raise TypeError(
-                f"{type(value).__name__} has no record of its keys, as {plain.__name__}: give it to tagged()."
-            )
+            raise TypeError(f"{type(value).__name__} has no record of its keys, as {plain.__name__} is one.")
         return kinds[own].write(value)
 
     return Kind(
