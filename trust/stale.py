@@ -37,7 +37,7 @@ PAGES: dict[str, str | None] = {
     "docs/decisions.md": "studies/constraints/prices.json",
     "docs/tuning.md": "studies/noise/results.csv",
     "docs/stages-study.md": None,
-    "docs/post-treatment.md": None,
+    "docs/post-treatment.md": "paper/post_treatment.json",
     "docs/stages.md": "paper/results.jsonl",
 }
 OF_LARGE_TABLES = {"docs/rows.md"}  # pages whose tables have the version of large ones
