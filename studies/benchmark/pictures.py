@@ -146,7 +146,7 @@ SAME = "Means over the tables that all methods of a panel have. Methods that lac
 PICTURES = [  # titles, files and what they show
     ("Error against size", "benchmark-size.png", f"Error and number of lines to read. {SAME}"),
     (
-        "Error against stability",
+        "Error against stability between halves",
         "benchmark-stability.png",
         f"Error and share of terms that two halves have in common. {SAME}",
     ),

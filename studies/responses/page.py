@@ -14,6 +14,10 @@ from studies.results import Figures, Store, Study, markdown, on_same_folds, read
 
 STABILITY = 0.65
 BETWEEN = "stability between folds"
+OLDER_TIES = (
+    " For survival, tied events with equal bins counted as one event, and the baseline hazard used Efron's formula for "
+    "ties; it is now [Breslow's](method.md#times-to-an-event)."
+)
 COLUMNS = {
     "counts": {"deviance": "Poisson deviance", "rules": "rules", "stability": BETWEEN},
     "amounts": {"deviance": "gamma deviance", "rules": "rules", "stability": BETWEEN},
@@ -128,7 +132,8 @@ def make_page(store: Store) -> str:
         "method; for the simulated claims, only the first fold is held out. All tuning happens inside the training "
         "rows: of the ridge penalty for regressions, and of the number of rules and stages for SIRUS. This command "
         "computes the results and writes this page:\n\n    make study-responses",
-        f"The results were computed with {versions(study, packages)}. {say(version_of(study))}",
+        f"The results were computed with {versions(study, packages)}. {say(version_of(study))}"
+        f"{OLDER_TIES if version_of(study) == 1 else ''}",
         f"The estimators are:\n\n{_settings(study)}",
         "Results are means over the folds of all repetitions, ± the standard error over folds; the requirements "
         "below compare the repetitions that both methods have. Stability is the mean Dice-Sorensen index over pairs "
