@@ -11,12 +11,15 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
+from scipy.stats import spearmanr
 
+from studies.benchmark import draw
 from studies.benchmark.methods import METHODS, OWN
 from studies.benchmark.summary import LEVEL, NEAR_ERROR, NEAR_SIZE, Gap, Quantity, Run, Study, holm
-from studies.benchmark.tables import TABLES, kind_name
+from studies.benchmark.tables import KINDS, TABLES, kind_name
 from studies.results import markdown
 
+MAIN = "slopes"  # the form that is looked at most
 ENOUGH = 50  # tables with a whole repetition of each form, before anything is concluded
 FEWEST = 10  # tables that two methods have in common, before a sentence names them
 FEW = 5  # tables of one size or one error
@@ -87,15 +90,20 @@ def _sentence(study: Study, form: str, asked: Asked, subject: str) -> str:
     return f"{subject} {'; '.join(parts)}." if parts else ""
 
 
-def findings(study: Study) -> str:
-    """What may be said of error, length and stability of each form; nothing before there are enough tables."""
+def missing(study: Study) -> str | None:
+    """Why nothing is concluded yet; None where there is enough."""
     n_there = {form: sum(study.there(t, form) is not None for t in TABLES) for form in OWN}
-    if min(n_there.values()) < ENOUGH:
-        said = ", ".join(f"{title(form)} {n}" for form, n in n_there.items())
-        return (
-            f"We draw no conclusions before each form of SIRUS has {ENOUGH} tables with a complete repetition. So far "
-            f"the numbers are: {said}. The tables below show the results so far, which are too few for a verdict.\n"
-        )
+    if min(n_there.values()) >= ENOUGH:
+        return None
+    said = ", ".join(f"{title(form)} {n}" for form, n in n_there.items())
+    return (
+        f"We draw no conclusions before each form of SIRUS has {ENOUGH} tables with a complete repetition. So far "
+        f"the numbers are: {said}. The tables below show the results so far, which are too few for a verdict.\n"
+    )
+
+
+def findings(study: Study) -> str:
+    """What may be said of error, length and stability of each form."""
     lines = []
     for form in OWN:
         said = [
@@ -105,6 +113,104 @@ def findings(study: Study) -> str:
         ]
         lines.append(f"- **{title(form)}.** {' '.join(filter(None, said))}")
     return "\n".join([*lines, "", TOLD_APART]) + "\n"
+
+
+def verdict(study: Study) -> str:
+    """What SIRUS is best at, where it loses and why: sentences that the results write."""
+    parts = [
+        ("What SIRUS is best at", [_best_lists(study), _smaller_error(study)]),
+        ("Where it loses", [_larger_error(study), _by_kind(study)]),
+        ("Why", [_lines_alone(study), _more_columns(study)]),
+    ]
+    return "\n\n".join(f"**{name}.** {' '.join(filter(None, said))}" for name, said in parts if any(said)) + "\n"
+
+
+def _best_lists(study: Study) -> str:
+    """The share of terms that disjoint halves have in common, beside the most stable other method."""
+    said = []
+    for form in OWN:
+        found = gaps(study, form, STABLE, PEERS)
+        if found:
+            closest, gap = min(found.items(), key=lambda own: own[1].mean)
+            value = _mean_of(study, form, STABLE.of)
+            said.append(
+                f"{title(form)} {value:.2f} ({gap.said(2)} against {title(closest)}, the most stable other method, on"
+                f" {len(gap.gaps)} tables)"
+            )
+    return f"The share of terms that two disjoint halves have in common is: {'; '.join(said)}." if said else ""
+
+
+def _mean_of(study: Study, form: str, quantity: Quantity) -> float:
+    found = [quantity(run) for t in TABLES if (run := study.there(t, form)) is not None]
+    return float(np.mean([value for value in found if value is not None]))
+
+
+def _named(study: Study, form: str, sign: int) -> list[str]:
+    found = gaps(study, form, ERROR, PEERS)
+    apart = told_apart(found)
+    named = sorted((o for o in found if apart[o] == sign), key=lambda own: found[own].mean)
+    return [f"{title(o)} ({found[o].mean:+.3f})".replace("-", "−") for o in named]
+
+
+def _smaller_error(study: Study) -> str:
+    """The methods that are told apart because their error is larger."""
+    named = _named(study, MAIN, -1)
+    lines = _mean_of(study, MAIN, LINES.of)
+    return (
+        f"With {lines:.0f} lines on average, {title(MAIN)} has a smaller error than {', '.join(named)}."
+        if named
+        else ""
+    )
+
+
+def _larger_error(study: Study) -> str:
+    named = _named(study, MAIN, 1)
+    return f"{title(MAIN)} has a larger error than {', '.join(named)}." if named else ""
+
+
+def _by_kind(study: Study) -> str:
+    """The difference to the best method, by kind of target."""
+    said = []
+    for kind in KINDS:
+        tables = [t for t, own in TABLES.items() if own.kind == kind]
+        found = [gap for t in tables if (gap := _to_best(study, t)) is not None]
+        if len(found) >= FEW:
+            said.append(f"{kind_name(kind)} {Gap(tuple(found))}")
+    return f"Its error less that of the best other method on each table is: {'; '.join(said)}." if said else ""
+
+
+def _to_best(study: Study, table: str) -> float | None:
+    own = study.there(table, MAIN)
+    others = [other.error for m in PEERS if (other := study.there(table, m)) is not None]
+    return own.error - min(others) if own is not None and len(others) >= FEW else None
+
+
+def _lines_alone(study: Study) -> str:
+    """On how many tables a straight line in every column is better."""
+    said = []
+    for form in OWN:
+        gap = study.gap(ERROR.of, form, "linear")
+        if gap is not None and len(gap.gaps) >= FEWEST:
+            said.append(f"{title(form)} on {sum(own > 0 for own in gap.gaps)} of {len(gap.gaps)}")
+    return (
+        f"Many effects are nearly straight and spread over many columns: a linear model with ridge has a smaller error "
+        f"than {'; '.join(said)} tables."
+        if said
+        else ""
+    )
+
+
+def _more_columns(study: Study) -> str:
+    """Whether the gap to the best method grows with columns, or with rows."""
+    found = [(gap, t) for t in TABLES if (gap := _to_best(study, t)) is not None]
+    if len(found) < FEWEST:
+        return ""
+    sizes = {own["table"]: (int(own["rows"]), int(own["columns"])) for own in draw.register()}
+    said = []
+    for k, name in enumerate(("rows", "columns")):
+        rho, p = spearmanr([gap for gap, _ in found], [sizes[TABLES[t].source][k] for _, t in found])
+        said.append(f"{rho:+.2f} with the number of {name} (p = {p:.2f})".replace("-", "−"))
+    return f"The rank correlation of this difference is {' and '.join(said)}."
 
 
 def rectangle(study: Study) -> str:
