@@ -115,17 +115,24 @@ def findings(study: Study) -> str:
     return "\n".join([*lines, "", TOLD_APART]) + "\n"
 
 
+def not_compared(study: Study) -> list[str]:
+    """The methods with too few tables to be named in sentences, though they could have more."""
+    kinds = {m: [t for t, own in TABLES.items() if own.kind in METHODS[m].kinds] for m in PEERS}
+    few = [m for m in PEERS if sum(study.there(t, m) is not None for t in kinds[m]) < min(FEWEST, len(kinds[m]))]
+    return [title(m) for m in few]
+
+
 def verdict(study: Study) -> str:
-    """What SIRUS is best at, where it loses and why: sentences that the results write."""
+    """What SIRUS is good at, where it loses and why: sentences that the results write."""
     parts = [
-        ("What SIRUS is best at", [_best_lists(study), _smaller_error(study)]),
+        ("What SIRUS is good at", [_smaller_error(study), _shared(study)]),
         ("Where it loses", [_larger_error(study), _by_kind(study)]),
         ("Why", [_lines_alone(study), _more_columns(study)]),
     ]
     return "\n\n".join(f"**{name}.** {' '.join(filter(None, said))}" for name, said in parts if any(said)) + "\n"
 
 
-def _best_lists(study: Study) -> str:
+def _shared(study: Study) -> str:
     """The share of terms that disjoint halves have in common, beside the most stable other method."""
     said = []
     for form in OWN:
@@ -193,8 +200,8 @@ def _lines_alone(study: Study) -> str:
         if gap is not None and len(gap.gaps) >= FEWEST:
             said.append(f"{title(form)} on {sum(own > 0 for own in gap.gaps)} of {len(gap.gaps)}")
     return (
-        f"Many effects are nearly straight and spread over many columns: a linear model with ridge has a smaller error "
-        f"than {'; '.join(said)} tables."
+        f"A linear model with ridge, which uses every column, has a smaller error than {'; '.join(said)} tables. This"
+        " suggests many straight effects, which a short list cannot hold."
         if said
         else ""
     )

@@ -21,6 +21,7 @@ from studies.benchmark.findings import (
     findings,
     lists,
     missing,
+    not_compared,
     rectangle,
     title,
     verdict,
@@ -304,7 +305,9 @@ def _progress(study: Study) -> str:
     n_there = sum(len(run.cells) for run in study.runs.values())
     n_every = sum(_n_samples(method) for _, method in study.runs)
     said = f"**So far, {n_there / n_every:.0%} of the cells have been run**"
-    return f"{said}; [a table below](#what-has-been-run) shows which."
+    few = not_compared(study)
+    still = f" Not compared yet, for lack of results: {', '.join(few)}." if few else ""
+    return f"{said}; [a table below](#what-has-been-run) shows which.{still}"
 
 
 def _n_samples(method: str) -> int:
