@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from importlib.metadata import version
 from itertools import combinations
 from pathlib import Path
@@ -27,6 +28,12 @@ from sampled import FULL
 PAGE = Path(__file__).parents[2] / "docs" / "benchmark-study.md"
 # of what a test installs; logistic regression has some of its parameters since scikit-learn 1.8
 CHEAP = ("constant", "tree", "linear")[: 3 if version("scikit-learn") >= "1.8" else 2]
+
+
+@pytest.fixture(autouse=True)
+def no_java(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cells are computed in forked processes, which wait for ever where they ask a Java that another test started."""
+    monkeypatch.setattr(sys, "meta_path", [own for own in sys.meta_path if "jpype" not in type(own).__module__])
 
 
 def make_problem(kind: str, name: str = "ratpup", n: int = 90) -> Problem:
