@@ -8,7 +8,8 @@ import pytest
 
 import pysirus
 from drift_laws import LAWS
-from pysirus import SirusClassifier, SirusClassifierCV, SirusRegressor
+from everywhere import EVERY, SOURCES, file_of, nothing_fits
+from pysirus import RuleFitRegressor, SirusClassifier, SirusClassifierCV, SirusRegressor, SirusRegressorCV
 from pysirus._data.column import DataError
 from pysirus._parameters import ParameterError
 
@@ -154,6 +155,73 @@ def test_command_takes_files_in_batches_and_edited_models(run, model, tmp_path):
     code, out, _ = run("refit", tmp_path / "e.json", tmp_path / "new.csv", "-o", tmp_path / "f.json")
     assert code == 0 and pysirus.load(tmp_path / "f.json").facts.edits
     assert run("refit", tmp_path / "m.json", "-")[0] == 2
+
+
+@pytest.mark.parametrize("where", EVERY)
+def test_rows_of_every_source_give_the_model_of_the_table(model, where, tmp_path, monkeypatch):
+    X, y = drawn(9)
+    table = X.assign(y=y, month="2026-02")
+    name, _, batches = where.partition(",")
+    if batches:
+        nothing_fits(monkeypatch)
+    again, wanted = model.refit(SOURCES[name](table, tmp_path), "y"), model.refit(table, "y")
+    assert file_of(again.model, tmp_path / "a.json") == file_of(wanted.model, tmp_path / "w.json")
+    assert str(again) == str(wanted)
+
+
+def test_command_and_method_learn_the_same_model_and_remember_the_same_columns(run, tmp_path):
+    draw = np.random.default_rng(5)
+    table = pd.DataFrame({"a": draw.normal(size=300), "b": draw.normal(size=300), "years": draw.uniform(0.5, 2, 300)})
+    table["n"], table["w"] = draw.poisson(table.years * np.exp(table.a)), draw.integers(1, 3, 300)
+    table["quarter"] = np.arange(300) // 60
+    given = {"loss": "poisson", "n_repeats": 1, "max_rules": 6, "n_trees": 100, "random_state": 0}
+    model = SirusRegressorCV(cv="forward", **given).fit(table, "n", "w", time="quarter", exposure="years")
+    model.save(tmp_path / "m.json")
+    table[:240].to_parquet(tmp_path / "new.parquet")
+    code, out, err = run("refit", tmp_path / "m.json", tmp_path / "new.parquet", "-o", tmp_path / "n.json")
+    assert code in (0, 3), err
+    again = model.refit(tmp_path / "new.parquet", "n", "w", time="quarter", exposure="years")
+    assert again.model.model_.roles == model.model_.roles and str(again) == out.rstrip()
+    assert file_of(again.model, tmp_path / "a.json") == file_of(pysirus.load(tmp_path / "n.json"), tmp_path / "b.json")
+    with pytest.raises(ParameterError, match="needs time"):
+        model.refit(table, "n", "w", exposure="years")
+
+
+def test_resamples_of_files_in_batches_are_those_of_the_table(run, model, tmp_path):
+    X, y = drawn(9)
+    model.save(tmp_path / "m.json")
+    (tmp_path / "parts").mkdir()
+    for k, rows in enumerate((slice(0, 300), slice(300, None))):
+        X.assign(y=y)[rows].to_parquet(tmp_path / "parts" / f"{k}.parquet")
+    _, out, _ = run("refit", tmp_path / "m.json", tmp_path / "parts", "--resamples", 4, "--json")
+    assert json.loads(out)["expected_return"] == model.refit(X, y, n_resamples=4).expected_return.value
+
+
+def test_edits_of_rows_that_are_not_in_memory_and_other_methods_are_refused(run, model, tmp_path, monkeypatch):
+    X, y = drawn(9)
+    X.assign(y=y).to_parquet(tmp_path / "t.parquet")
+    assert model.without(1).refit(tmp_path / "t.parquet", "y").model.facts.edits
+    numbers = X.select_dtypes("number")
+    other = RuleFitRegressor(n_trees=20, random_state=0).fit(numbers, numbers.iloc[:, 0])
+    with pytest.raises(ParameterError, match="this model is of RuleFitRegressor"):
+        other.refit(numbers, numbers.iloc[:, 0])
+    other.save(tmp_path / "other.json")
+    for command in ("refit", "verify"):
+        code, _, err = run(command, tmp_path / "other.json", tmp_path / "t.parquet")
+        assert code == 2 and "of RuleFitRegressor" in err
+    nothing_fits(monkeypatch)
+    with pytest.raises(DataError, match="give one table"):
+        model.without(1).refit(tmp_path / "t.parquet", "y")
+
+
+@pytest.mark.parametrize("where", ["pandas", "csv", "parquet, in batches", "dask"])
+def test_sources_without_a_column_are_refused(model, where, tmp_path, monkeypatch):
+    X, y = drawn(9)
+    name, _, batches = where.partition(",")
+    if batches:
+        nothing_fits(monkeypatch)
+    with pytest.raises(DataError, match="column .x2.|lacks .x2."):
+        model.refit(SOURCES[name](X.assign(y=y).drop(columns="x2"), tmp_path), "y")
 
 
 def test_outputs_of_sides_with_few_rows_are_not_printed_as_nan():

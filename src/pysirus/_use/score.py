@@ -151,6 +151,15 @@ def score_parts(model: Model, parts: Iterable[Rows]) -> Score:
     )
 
 
+def with_truth(rows: Rows) -> Rows:
+    """The rows that weigh something and have a target."""
+    counting = which_count(rows.y, rows.weights, need_target=True)
+    if counting is None:
+        return rows
+    X, y, weights, time = (None if own is None else take(own, counting) for own in (*rows[:3], rows.time))
+    return Rows(X, y, weights, rows.name, time)
+
+
 def score_known(model: Model, rows: Rows) -> Score:
     """The same for the rows that weigh something and have a target."""
     kept, time = which_count(rows.y, rows.weights, need_target=True), rows.time

@@ -12,7 +12,7 @@ import pyarrow as pa
 import typer
 
 from pysirus._data.column import DataError, reads_as_number
-from pysirus._data.frame import own_columns, rows_that_weigh, take
+from pysirus._data.frame import rows_that_weigh, take
 from pysirus._data.read import STDIN, check_column, list_names
 from pysirus._data.table import MAX_LEVELS
 from pysirus._families.read import classes_of, read_labels
@@ -83,8 +83,7 @@ class Training(NamedTuple):
 
     def split(self) -> tuple[Any, Any, Any, Any]:
         """Features, target, sample weights and groups of rows in memory."""
-        X, *others = self.given.split()
-        return (X if self.given.only is None else own_columns(X, self.given.only), *others)
+        return self.given.split()
 
     def rows(self) -> Rows | None:
         """The rows where they are in memory."""

@@ -152,30 +152,28 @@ def refit(
     """
     if table == "-":
         raise typer.BadParameter("rows are read more than once: give a file, not standard input.", param_hint="TABLE")
-    from pysirus._use.refit import compare_refit
     from pysirus.cli._show import model_of
     from pysirus.cli._streams import deliver, print_json, print_text
     from pysirus.cli._table import paths_of
     from pysirus.cli._training import check_columns, fit_like
     from pysirus.cli.fit import MODEL
-    from pysirus.estimators.recipe import repeat_changes
+    from pysirus.estimators.recipe import compare_again
 
     check_output(output, "--output", [model, *paths_of(table)], MODEL)
     loaded = load_model(model)
     rules: Any = model_of(loaded)
     check_columns(rules, table)
     estimator, training = fit_like(loaded, table, jobs=jobs)
-    rows = training.rows()
-    found, notes, failed = repeat_changes(rules, estimator, rows)
-    told: dict[str, Any] = {"notes": notes, "not_repeated": tuple(failed)}
-    if resamples and rows is None:
-        raise typer.BadParameter("takes one table, not files in batches.", param_hint="--resamples")
-    if resamples and rows is not None:
-        told["expected_return"] = estimator.evidence(*rows[:3], n_resamples=resamples).expected_return
-    again = compare_refit(
-        rules, found, lambda: (own for own, _ in _parts(rules, table, None, None, None)), alpha=alpha, **told
+    again = compare_again(
+        rules,
+        estimator,
+        training.given,
+        training.rows(),
+        lambda: (own for own, _ in _parts(rules, table, None, None, None)),
+        alpha=alpha,
+        n_resamples=resamples,
     )
-    files = [] if output is None else [(lambda: found.save(output), f"Model written to {output}")]
+    files = [] if output is None else [(lambda: again.model.save(output), f"Model written to {output}")]
     deliver(files, lambda: print_json(again.to_dict()) if json else print_text(again))
     if again.alarm or (fail_below is not None and again.diff.stability < fail_below):
         raise typer.Exit(ALARM)
@@ -203,7 +201,7 @@ def _parts(
     """The rows in batches, each with the times of its rows; without targets where the table has none."""
     from pysirus._data.read import check_column
     from pysirus._text.message import naming
-    from pysirus._use.score import Rows
+    from pysirus._use.score import Rows, with_truth
     from pysirus.cli._table import features_of
     from pysirus.cli._truth import Truth
 
@@ -218,22 +216,5 @@ def _parts(
             yield Rows(features_of(rows.drop_columns(apart), rules), None, None, name), times
             continue
         with naming(target=columns.target, weights=columns.weights):
-            read, kept = _with_truth(columns.read(rules, rows, name), times)
-        yield read, kept
-
-
-def _with_truth(rows: Any, times: Any) -> tuple[Any, Any]:
-    """Rows that have a target, and their times."""
-    import numpy as np
-
-    from pysirus._data.frame import take, which_count
-
-    counting = which_count(rows.y, rows.weights, need_target=True)
-    if counting is None:
-        return rows, times
-    some = rows._replace(
-        X=take(rows.X, counting),
-        y=take(rows.y, counting),
-        weights=None if rows.weights is None else take(rows.weights, counting),
-    )
-    return some, None if times is None else times.filter(np.asarray(counting))
+            own = with_truth(columns.read(rules, rows, name)._replace(time=times))
+        yield own._replace(time=None), own.time

@@ -121,6 +121,10 @@ class Given:
 
     def split(self) -> tuple[Any, Any, Any, Any]:
         """X, target, sample weights and groups as arrays and series: named columns are taken out of the table."""
+        X, *others = self._split()
+        return (X if self.only is None else own_columns(X, self.only), *others)
+
+    def _split(self) -> tuple[Any, Any, Any, Any]:
         names, drop = self.names, self.dropped
         if not names and not drop and not self.pair:
             return (self.X, *self._rates(None))
@@ -361,7 +365,6 @@ def _in_memory(given: Given, reader: Reader) -> RowsInMemory:
     X, y, sample_weight, groups = given.split()
     marks = marks_of(given.X.schema) if isinstance(given.X, pa.Table) else {}
     marks = {name: form for name, form in marks.items() if name not in given.dropped}
-    X = X if given.only is None else own_columns(X, given.only)
     table, response, target = reader.read_table(X, y, sample_weight)
     kept = which_count(y, sample_weight, need_target=reader.prepare)
     kept = np.ones(table.n_rows, dtype=bool) if kept is None else kept
@@ -381,25 +384,31 @@ def _gathered(given: Given) -> Given:
 
 
 @contextmanager
-def _from_source(given: Given, reader: Reader) -> Iterator[TrainingRows]:
-    """The rows of a path, a query or a stream."""
+def open_source(given: Given, categorical: Any, *, whole: bool) -> Iterator[Opened]:
+    """The rows of a path, a query or a stream, read once: a table, or files; ``whole``: never files."""
     from pysirus.engine.backends.streams import Reading, opened
 
-    drop = given.dropped
-    labels = [name for name in reader.categorical or () if isinstance(name, str)]
-    how = Reading(given.memory, given.scratch, labels, drop=drop)
+    labels = [name for name in categorical or () if isinstance(name, str)]
+    how = Reading(given.memory, given.scratch, labels, drop=given.dropped)
     if not is_path(given.X) and not isinstance(given.y, (str, type(None))) and not given.pair:
         how = replace(how, memory=sys.maxsize)  # arrays beside a stream: its rows are to be in memory too
     else:
         given.names_only()
-        if reader.family.has_hazard:  # nothing is kept beside the table
-            how = replace(how, whole=True)
+        how = replace(how, whole=whole)
     with opened(given.X, how) as found:
+        yield found
+
+
+@contextmanager
+def _from_source(given: Given, reader: Reader) -> Iterator[TrainingRows]:
+    """The rows of a path, a query or a stream."""
+    whole = reader.family.has_hazard  # nothing is kept beside the table
+    with open_source(given, reader.categorical, whole=whole) as found:
         if found.table is None:
             with _speaking_of_source(found), _in_batches(given, list(found.files), "exact", reader) as rows:
                 yield rows
         else:
-            there = [name for name in drop if name not in found.dropped]
+            there = [name for name in given.dropped if name not in found.dropped]
             yield _in_memory(replace(given, X=found.table, drop=there), reader)
 
 

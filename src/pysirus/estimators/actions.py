@@ -6,12 +6,14 @@ what is known of it.
 
 from __future__ import annotations
 
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pysirus._data.elsewhere import is_elsewhere
+from pysirus.engine.door import MEMORY, Given
 
 if TYPE_CHECKING:
     from pysirus._use.diff import Diff
@@ -311,7 +313,11 @@ class Lifecycle(Decisions):
         sample_weight: Any = None,
         *,
         groups: Any = None,
+        time: Any = None,
         exposure: Any = None,
+        memory: int = MEMORY,
+        scratch: str | os.PathLike[str] | None = None,
+        row_id: str | None = None,
         alpha: float = 0.01,
         n_resamples: int = 0,
     ) -> Refit:
@@ -323,8 +329,9 @@ class Lifecycle(Decisions):
         Parameters
         ----------
         X, y, sample_weight
-            The new rows, in memory. Columns that the model was not trained on are ignored.
-        groups, exposure
+            The new rows, from any source that ``fit`` takes. Columns that the model was not trained on are ignored. An
+            edited model needs rows that fit into memory, to repeat the edits.
+        groups, time, exposure, memory, scratch, row_id
             As in ``fit``.
         alpha : float, default=0.01
             Upper bound on the probability of reporting a changed output if none has changed.
@@ -350,8 +357,8 @@ class Lifecycle(Decisions):
         """
         from pysirus.estimators.recipe import refit
 
-        options = {"groups": groups, "exposure": exposure}
-        return refit(self, X, y, sample_weight, alpha=alpha, n_resamples=n_resamples, **options)
+        given = Given(X, y, sample_weight, groups, exposure, (), memory, scratch, row_id)
+        return refit(self, given, time=time, alpha=alpha, n_resamples=n_resamples)
 
     def card(
         self,

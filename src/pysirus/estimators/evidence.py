@@ -18,6 +18,7 @@ from joblib import effective_n_jobs
 from numpy.typing import NDArray
 
 from pysirus._bins.cuts import Cuts
+from pysirus._data.column import DataError
 from pysirus._data.elsewhere import is_dask, is_elsewhere, is_spark
 from pysirus._data.read import check_column
 from pysirus._data.table import recode_table
@@ -166,7 +167,7 @@ def gather(estimator: SirusBase, given: Given, asked: Question, *, time: Any, n_
     if time is not None:
         time = time if is_elsewhere(given.X) else _column(given.X, time)
         given = replace(given, groups=time, words={"groups": "time"})
-    given = replace(given, X=_columns_of(given, model), only=model.columns if model.named else None)
+    given = replace(given, X=columns_of(given, model), only=model.columns if model.named else None)
     with as_dataset(given, estimator._reader(settings)) as found:
         beside: NDArray[Any] | None
         if isinstance(found, RowsInMemory):
@@ -206,12 +207,15 @@ def _in_memory(estimator: SirusBase, X: Any) -> Any:
     return whole_table(X, Reading(memory=sys.maxsize, labels=labels))
 
 
-def _columns_of(given: Given, model: Model) -> Any:
+def columns_of(given: Given, model: Model) -> Any:
     """Of a Dask or Spark data frame the columns that matter, and no month that nobody asks for."""
     X = given.X
     if not model.named or not (is_spark(X) or (is_dask(X) and hasattr(X, "columns"))):
         return X
     wanted = {*model.columns, *given.names.values(), *given.pair, given.row_id}
+    absent = [name for name in model.columns if name not in X.columns]
+    if absent:
+        raise DataError(f"X lacks '{absent[0]}', a column that the model was learned from.")
     names = [name for name in X.columns if name in wanted]
     return X.select(*(f"`{name.replace('`', '``')}`" for name in names)) if is_spark(X) else X[names]
 

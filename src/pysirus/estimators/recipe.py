@@ -7,15 +7,18 @@ removed is looked for by what it asks, else by its features and directions, as `
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sklearn.base import clone
 
 from pysirus._data.column import DataError
-from pysirus._data.elsewhere import is_elsewhere
-from pysirus._data.frame import own_columns, rows_that_count
+from pysirus._data.elsewhere import is_dask, is_elsewhere, is_spark
+from pysirus._data.frame import rows_that_count
+from pysirus._learn.splits import check_forward
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._terms.fitted import FittedTerm
@@ -24,9 +27,11 @@ from pysirus._terms.listing import columns_of_rules, read_rule
 from pysirus._text.format import one_line
 from pysirus._use.edit import Note, adding, with_reasons, with_rules, without
 from pysirus._use.monitor import reference_from
-from pysirus._use.refit import Refit, compare_refit
-from pysirus._use.score import Rows, decide
-from pysirus.engine.door import Given
+from pysirus._use.refit import Parts, Refit, compare_refit
+from pysirus._use.score import Rows, decide, with_truth
+from pysirus.engine.door import Given, open_source
+from pysirus.estimators.door import truth_of
+from pysirus.estimators.evidence import Question, columns_of, gather
 
 if TYPE_CHECKING:
     from pysirus.estimators.actions import Decisions
@@ -40,6 +45,8 @@ NO_RECIPE = (
     "The model has rules and weights, and does not say with which settings they were learned: it was edited by an "
     "earlier version, or is of another program. Take the model that was fitted."
 )
+
+NOT_SIRUS = "`refit`, `verify` and `evidence` repeat the fits of SIRUS estimators alone"
 
 
 def estimator_of(record: Mapping[str, Any]) -> RuleEstimator:
@@ -59,31 +66,57 @@ def fresh_estimator(fitted: Decisions) -> RuleEstimator:
         estimator = estimator_of(model.facts.learned_by)
     else:
         raise ParameterError(NO_RECIPE)
+    if not hasattr(estimator, "_enter"):
+        raise ParameterError(f"{NOT_SIRUS}: this model is of {type(estimator).__name__}.")
     estimator.set_params(random_state=model.facts.seed, verbose=0)
     return estimator
 
 
-def refit(
-    fitted: Decisions, X: Any, y: Any, sample_weight: Any = None, *, alpha: float, n_resamples: int, **options: Any
-) -> Refit:
-    """Learn a model again from rows in memory; see ``RuleModel.refit``."""
-    if is_elsewhere(X):
-        raise ParameterError(
-            f"X must be a table in memory, found {type(X).__name__}. Files are taken by the command `pysirus refit`."
-        )
+def refit(fitted: Decisions, given: Given, *, time: Any, alpha: float, n_resamples: int) -> Refit:
+    """Learn a model again from rows, wherever they lie; see ``RuleModel.refit``."""
     old, estimator = fitted._as_model(), fresh_estimator(fitted)
-    given = {name: value for name, value in options.items() if value is not None}
-    features, target, weights, groups = Given(X, y, sample_weight, **given).split()
-    features = own_columns(features, old.columns) if old.named else features
-    folds = {"groups": groups} if groups is not None and estimator._is_tuned else {}
-    estimator.fit(features, target, weights, **folds)
-    with rows_that_count(features, target, weights, need_target=True) as rows:
-        found, notes, failed = repeat_changes(old, estimator, Rows(*rows))
-        expected = None
-        if n_resamples:
-            expected = estimator.evidence(*rows, n_resamples=n_resamples).expected_return
-        told = {"notes": notes, "not_repeated": tuple(failed), "expected_return": expected}
-        return compare_refit(old, found, lambda: [Rows(*rows)], alpha=alpha, **told)
+    groups = check_forward(estimator.cv, given.groups, time) if estimator._is_tuned else None
+    given = replace(given, X=columns_of(given, old), groups=groups, only=old.columns if old.named else None)
+    with _read_once(given, estimator, old) as own:
+        estimator._enter(own)
+        if is_elsewhere(own.X):
+            parts = partial(_parts, old, own)
+            return compare_again(old, estimator, own, None, parts, alpha=alpha, n_resamples=n_resamples)
+        with rows_that_count(*own.split()[:3], need_target=True) as taken:
+            rows = Rows(*taken)
+            return compare_again(old, estimator, own, rows, lambda: [rows], alpha=alpha, n_resamples=n_resamples)
+
+
+def compare_again(
+    old: Model, estimator: Any, given: Given, rows: Rows | None, parts: Parts, *, alpha: float, n_resamples: int
+) -> Refit:
+    """How an estimator that learned new rows by the recipe of a model differs from it, once its changes are repeated.
+
+    ``rows`` are those that it learned, where they are in memory; ``parts`` gives them as the old model reads them.
+    """
+    found, notes, failed = repeat_changes(old, estimator, rows)
+    told: dict[str, Any] = {"notes": notes, "not_repeated": tuple(failed)}
+    if n_resamples:
+        own = replace(given, groups=None) if rows is None else Given(*rows[:3])
+        asked = Question("halves", n_resamples, retune=False)
+        told["expected_return"] = gather(estimator, own, asked, time=None, n_jobs=None).expected_return
+    return compare_refit(old, found, parts, alpha=alpha, **told)
+
+
+@contextmanager
+def _read_once(given: Given, estimator: RuleEstimator, old: Model) -> Iterator[Given]:
+    """The same, with a table, or files, in place of what may be read once; Dask and Spark keep their rows."""
+    if not is_elsewhere(given.X) or is_dask(given.X) or is_spark(given.X):
+        yield given
+        return
+    with open_source(given, estimator.categorical_features, whole=old.family.has_hazard) as found:
+        yield replace(given, X=list(found.files) if found.table is None else found.table)
+
+
+def _parts(old: Model, given: Given) -> Iterator[Rows]:
+    """Rows that lie elsewhere, in parts."""
+    for rows, _ in truth_of(old, given.X, given.y, given.sample_weight, every_column=True):
+        yield with_truth(rows)
 
 
 def repeat_changes(
