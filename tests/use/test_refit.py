@@ -1,6 +1,7 @@
 """The same recipe on new rows: one rule worked by hand, then edits that are repeated, then the command line."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -220,7 +221,7 @@ def test_sources_without_a_column_are_refused(model, where, tmp_path, monkeypatc
     name, _, batches = where.partition(",")
     if batches:
         nothing_fits(monkeypatch)
-    with pytest.raises(DataError, match="column .x2.|lacks .x2."):
+    with pytest.raises(DataError, match=r"column .x2.|lacks .x2."):
         model.refit(SOURCES[name](X.assign(y=y).drop(columns="x2"), tmp_path), "y")
 
 
@@ -232,3 +233,16 @@ def test_outputs_of_sides_with_few_rows_are_not_printed_as_nan():
     new = X.assign(x=np.where(np.arange(400) < 3, -1.0, 1.0 + X.x.abs()))
     text = str(model.refit(new, 2.0 * (new.x > 0) + rng.normal(size=400)))
     assert "too few rows" in text and "nan" not in text
+
+
+def test_comparison_is_tables_in_a_notebook_and_texts_are_escaped(model):
+    X, y = drawn(0)
+    named = {"x1": "<b>x1", "x4": "x4 & co"}
+    hostile = SirusClassifier(n_rules=6, **SMALL).fit(X.rename(columns=named), y)
+    X2, y2 = drawn(4, "halved")
+    again = hostile.refit(X2.rename(columns=named), y2)
+    shown = again._repr_html_()
+    assert shown.count("<table") == 2 and "&lt;b&gt;x1" in shown and again.verdict in shown
+    assert set(re.findall(r"<\s*/?\s*([^\s>]*)", shown)) <= {"p", "br", "table", "thead", "tbody", "tr", "th", "td"}
+    few = model.refit(*(own[:25] for own in drawn(4)))
+    assert few._repr_html_().count("<table") == 1  # outputs are not compared

@@ -13,6 +13,7 @@ import pytest
 import pysirus
 from drift_laws import KINDS
 from pysirus._data.column import Column, mark_of_column, mark_of_numbers
+from pysirus._use.verify import verify
 
 
 def saved(tmp_path, kind, ending="parquet"):
@@ -62,6 +63,13 @@ def test_one_cell_of_the_data_names_its_column(run, tmp_path):
     assert "in another order" in run("verify", model, table)[1]
     frame[:150].to_parquet(table, index=False)
     assert "data: 160 rows then, 150 now" in run("verify", model, table)[1]
+
+
+def test_verification_is_lines_in_a_notebook_and_names_are_escaped():
+    mark = {"n_rows": 2, "columns": [["<b>a", 1]], "target": 3, "weights": 4}
+    documents = [{"facts": {"fingerprint": {**mark, "columns": [["<b>a", k]]}}} for k in (1, 2)]
+    told = "data: column &#x27;&lt;b&gt;a&#x27; has other values, or in another order"
+    assert verify(*documents)._repr_html_() == f"<p>NOT reproduced.<br>{told}</p>"
 
 
 def test_one_weight_of_the_file_is_named(run, tmp_path):

@@ -162,7 +162,7 @@ class Diff:
         """Whether both models give the same predictions for every possible row."""
         return not (self.shifted or self.added or self.removed or self.changes)
 
-    def _rows(self) -> tuple[list[str], list[list[str]]]:
+    def rows(self) -> tuple[list[str], list[list[str]]]:
         staged = any(rule.stage > 1 for rule in self._rules())
         header = ["", "rule", *(["stage"] if staged else []), "frequency", self._name]
         pairs: list[tuple[str, FittedTerm | None, FittedTerm | None]] = [("=", *pair) for pair in self.kept]
@@ -218,7 +218,7 @@ class Diff:
     @property
     def table(self) -> str:
         """The rules of both models, a line for each."""
-        header, rows = self._rows()
+        header, rows = self.rows()
         return text_table(header, rows) if rows else ""
 
     def __str__(self) -> str:
@@ -226,7 +226,7 @@ class Diff:
         return "\n".join([head, "", *self.change_lines()])
 
     def _repr_html_(self) -> str:
-        return html_lines(self.summary) + html_table(*self._rows()) + html_lines(*self.change_lines())
+        return html_lines(self.summary) + html_table(*self.rows()) + html_lines(*self.change_lines())
 
     def change_lines(self, most: int = MOST_LINES) -> list[str]:
         """What differs besides the rules that shifted, added and removed, at most so many lines of it."""

@@ -17,7 +17,7 @@ import numpy as np
 from pysirus._model.held_out import METRICS, metric_texts
 from pysirus._model.model import Model
 from pysirus._terms.stability import Estimate
-from pysirus._text.format import format_number, one_line, text_table
+from pysirus._text.format import format_number, html_lines, html_table, one_line, text_table
 from pysirus._use.diff import Diff, diff
 from pysirus._use.drift import NOTHING, OutputChange, adjusted, output_changes
 from pysirus._use.monitor import TOLERANCE, check_limits, monitor_parts
@@ -26,6 +26,7 @@ from pysirus._use.score import Rows, score_parts
 
 Parts = Callable[[], Iterable[Rows]]
 WIDTH = 56  # characters of a rule
+OUTPUTS = "Outputs of the old rules, inside / outside, and how their difference changed"
 
 
 @dataclass(frozen=True)
@@ -190,22 +191,29 @@ class Refit:
             return f"The models decide {100 * self.other_decisions:.1f}% of the new rows otherwise."
         return f"Predictions differ by {self.other_decisions:.2f} standard deviations on average."
 
-    def __str__(self) -> str:
+    def _lines(self) -> list[str]:
+        """What is said above the tables."""
         then = "" if self.n_rows_then is None else f"; the old model has {self.n_rows_then:,}"
         lines = [self.verdict, f"Learned again from {self.n_rows_now:,} rows{then}.", *self._list_lines()]
         lines += [f"! {own}" for own in self.outputs if own.changed]
         lines += [f"! not repeated: {one_line(own)}" for own in self.not_repeated]
         turned = [own.number for own in self.outputs if own.order_kept is False]
         lines += [f"The order of the outputs of rule {number} turned." for number in turned]
-        lines += [*self._metric_lines(), *map(one_line, self.notes)]
-        return "\n".join([*lines, "", self.diff.table, *self._output_table()]).rstrip()
+        return [*lines, *self._metric_lines(), *map(one_line, self.notes)]
+
+    def __str__(self) -> str:
+        outputs = ["", OUTPUTS, text_table(*self._output_rows())] if self.outputs else []
+        return "\n".join([*self._lines(), "", self.diff.table, *outputs]).rstrip()
 
     def __repr__(self) -> str:
         return str(self)
 
-    def _output_table(self) -> list[str]:
-        if not self.outputs:
-            return []
+    def _repr_html_(self) -> str:
+        """The same for a notebook."""
+        outputs = html_lines(OUTPUTS) + html_table(*self._output_rows()) if self.outputs else ""
+        return html_lines(*self._lines()) + html_table(*self.diff.rows()) + outputs
+
+    def _output_rows(self) -> tuple[list[str], list[list[str]]]:
         header = ["", "rule", "fate", "then", "now", "change", "p"]
         rows = [
             [
@@ -219,8 +227,7 @@ class Refit:
             ]
             for own in self.outputs
         ]
-        head = "Outputs of the old rules, inside / outside, and how their difference changed"
-        return ["", head, text_table(header, rows)]
+        return header, rows
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, ready for JSON."""

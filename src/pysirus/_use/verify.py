@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from pysirus._model.file import read_document, write_document
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
-from pysirus._text.format import one_line
+from pysirus._text.format import html_lines, one_line
 from pysirus._text.message import Parameter
 
 LEFT_OUT = (
@@ -59,11 +59,18 @@ class Verification:
         """Whether the fit gives the file again, bit for bit."""
         return not (self.data or self.settings or self.file)
 
-    def __str__(self) -> str:
+    def _lines(self) -> list[str]:
         verdict = "Reproduced, bit for bit." if self.reproduced else "NOT reproduced."
         parts = {"data": self.data, "settings": self.settings, "version": self.version, "file": self.file}
         lines = [f"{name}: {line}" for name, found in parts.items() for line in _few(found)]
-        return "\n".join([verdict, *lines])
+        return [verdict, *lines]
+
+    def __str__(self) -> str:
+        return "\n".join(self._lines())
+
+    def _repr_html_(self) -> str:
+        """The same for a notebook."""
+        return html_lines(*self._lines())
 
     def to_dict(self) -> dict[str, Any]:
         """As plain data, ready for JSON."""
