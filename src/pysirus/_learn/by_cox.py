@@ -7,9 +7,8 @@ correction those of the list before. They sum to zero, so a score of 0 is that o
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,7 +25,7 @@ from pysirus._learn.weigh import SHRINKAGE, PooledError, Weighing
 from pysirus._model.model import Model
 from pysirus._terms.fitted import FittedTerm
 from pysirus._weights.likelihood import LikelihoodFit, rule_scores
-from pysirus._weights.moments import Moments, n_fixed
+from pysirus._weights.moments import Moments
 from pysirus._weights.survival import (
     BaselineHazard,
     CoxRows,
@@ -39,7 +38,7 @@ from pysirus._weights.survival import (
     kept_times,
     risk_sets,
 )
-from pysirus._weights.weighted import Bools, WeightedPrefixes, holds_in_bins
+from pysirus._weights.weighted import WeightedPrefixes, holds_in_bins
 
 Floats = NDArray[np.float64]
 
@@ -53,14 +52,6 @@ class ByCox(ByLikelihood):
     def loss_of(self, response: Response) -> Loss:
         """Cox's."""
         return COX
-
-    def as_scores(self, outputs: Any) -> Floats:
-        """One score."""
-        return np.asarray(outputs, dtype=np.float64)[..., None]
-
-    def as_output(self, scores: Floats) -> float:
-        """One number."""
-        return float(scores[0])
 
     def as_response(self, residuals: Floats, response: Response) -> NumberResponse:
         """One number per row."""
@@ -94,18 +85,8 @@ class ByCox(ByLikelihood):
         risk = risk_sets(response.times, response.events)
         return cox_rows(rules, training.binned, risk, training.seed, response.weights)
 
-    def _fit(
-        self,
-        rows: Any,
-        training: Training,
-        rules: Sequence[FittedTerm],
-        sizes: Sequence[int],
-        grid: Floats,
-        kept: Bools | None = None,
-    ) -> LikelihoodFit:
-        sides = self._sides(rules, training.response)
-        inside, outside = (side[:, 0] * (1.0 if kept is None else kept) for side in sides)
-        return fit_cox(rows, inside, outside, sizes, grid, n_threads=training.n_threads, n_held=n_fixed(rules))
+    def _solver(self, response: Response) -> Callable[..., LikelihoodFit]:
+        return fit_cox
 
     def residual(self, response: Response, weighted: WeightedPrefixes) -> Residual:
         """Martingale residuals at the shrunk scores."""

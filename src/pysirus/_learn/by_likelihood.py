@@ -16,8 +16,9 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -63,13 +64,13 @@ class ByLikelihood(Weighing):
     def loss_of(self, response: Response) -> Loss:
         """What a row of the response loses."""
 
-    @abstractmethod
     def as_scores(self, outputs: Any) -> Floats:
-        """Outputs [...] as what the loss is a function of, [..., score]."""
+        """Outputs [...] as what the loss is a function of, [..., score]: one score."""
+        return np.asarray(outputs, dtype=np.float64)[..., None]
 
-    @abstractmethod
     def as_output(self, scores: Floats) -> Output:
-        """The scores of an intercept as an output."""
+        """The scores of an intercept as an output: one number."""
+        return float(scores[0])
 
     @abstractmethod
     def as_response(self, residuals: Floats, response: Response) -> Response:
@@ -160,8 +161,12 @@ class ByLikelihood(Weighing):
         """Rules that are not kept answer the same inside and outside, and so have no weight."""
         inside, outside = self._sides(rules, training.response)
         sides = (inside, outside) if kept is None else (inside * kept[:, None], outside * kept[:, None])
-        loss, n_threads = self.loss_of(training.response), training.n_threads
-        return fit_likelihood(patterns, *sides, loss, sizes, grid, n_threads=n_threads, n_held=n_fixed(rules))
+        how: dict[str, Any] = {"n_threads": training.n_threads, "n_held": n_fixed(rules)}
+        return self._solver(training.response)(patterns, *sides, sizes=sizes, grid=grid, **how)
+
+    def _solver(self, response: Response) -> Callable[..., LikelihoodFit]:
+        """What fits weights: of rows, outputs inside and outside, sizes and a grid of penalties."""
+        return partial(fit_likelihood, loss=self.loss_of(response))
 
     def _sides(self, rules: Sequence[FittedTerm], response: Response) -> tuple[Floats, Floats]:
         """Outputs inside and outside, [rule, score]; of a slope what a step of its grid adds, and nothing."""
@@ -349,14 +354,6 @@ class MeansByLikelihood(ByLikelihood):
     def standardised_effect(self, gaps: Floats, constant: Floats, spread: float) -> Floats:
         """A step of the logarithm moves the mean by as much of it."""
         return np.abs(gaps[:, 0]) * (float(_core.exp(constant[:1])[0]) / spread if spread > 0 else np.inf)
-
-    def as_scores(self, outputs: Any) -> Floats:
-        """One score."""
-        return np.asarray(outputs, dtype=np.float64)[..., None]
-
-    def as_output(self, scores: Floats) -> float:
-        """One number."""
-        return float(scores[0])
 
     def as_response(self, residuals: Floats, response: Response) -> NumberResponse:
         """One number per row."""
