@@ -7,7 +7,7 @@ bracket between whole numbers has a whole number. Of dates the shortest is a pla
 
 A line has a range, a mean, and a number for each bin. Rows in bins have the places of their numbers beside them
 (`NumberGrid`). `line_sums` adds them up by bin; those of parts add up, and `lines_of` makes of them the same numbers to
-the bit: sums are exact, and a mean is one division. Rows count with their sample weights; none of them weighs nothing.
+the bit: sums are exact, and a mean is one division. Rows count with their sample weights; no weight is 0.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from pysirus._text.message import InCommand, InPython
 
 
 def names_in(text: str, known: Collection[str], where: str) -> list[str]:
-    """The names in a text; a part that is none of the columns comes back without the spaces around it.
+    """The names in a text; a part that is not the name of a column is returned without the spaces around it.
 
     A text that fits two columns, or sets of them, is a ``DataError`` that shows both.
     """

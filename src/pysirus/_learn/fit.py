@@ -112,7 +112,7 @@ def learn_sample(put_in_bins: PutInBins, plan: FitPlan) -> Model:
 
 # The share of the rows that a tree on residuals draws. Trees that try every feature find what corrects most: the error
 # of Housing goes down from 0.21 to 0.19. With all rows drawn they are too much alike, and the most frequent path hangs
-# on a few rows (stability of Housing 0.71); with three tenths it comes back (0.81). With a tenth, or half of the rows,
+# on a few rows (stability of Housing 0.71); with three tenths it is 0.81 again. With a tenth, or half of the rows,
 # lists are farther from the ideal on average (docs/stages-study.md).
 STAGE_SAMPLES = 0.3
 

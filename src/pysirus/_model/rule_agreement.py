@@ -54,7 +54,7 @@ def check_rules(rules: Sequence[Entry], document: Entry, family: Family, place: 
 
 
 def _check_rule(rule: Entry, document: Entry, family: Family, here: str) -> Any:
-    """A rule by itself; what it reads comes back."""
+    """A rule by itself; returns what it reads."""
     conditions, features = rule["conditions"], document["features"]
     for i, condition in enumerate(conditions):
         _check_condition(condition, features, f"{here}.conditions[{i}]")
@@ -76,7 +76,7 @@ def _check_rule(rule: Entry, document: Entry, family: Family, here: str) -> Any:
 
 
 def _check_slope(slope: Entry, document: Entry, family: Family, here: str) -> Any:
-    """A slope by itself; what it reads comes back."""
+    """A slope by itself; returns what it reads."""
     ensure(document["version"] > 2, here, "is a slope, which files of version 3 and later have")
     ensure(family.adds_up and family.effect_scale is not None, here, "is a slope, and these rules do not add up")
     feature = column_of(slope, document["features"], here)

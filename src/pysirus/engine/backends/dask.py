@@ -1,7 +1,7 @@
 """Partitions on Dask: queries go to them, answers are added up where they are, the client sees the sum alone.
 
 Every task is a pure function of its partition, so Dask makes again what is lost with a worker. What is wrong with the
-data is an answer too and no exception: it comes back without the traces of the workers, and is not tried again.
+data is an answer too and no exception: it is returned without the traces of the workers, and is not tried again.
 """
 
 from __future__ import annotations
