@@ -13,7 +13,7 @@ import pysirus
 from pysirus import DataError, SirusClassifierCV, SirusRegressorCV
 from pysirus._learn.splits import derive, forward_folds, periods_of, read_times
 from pysirus._parameters import ParameterError
-from pysirus.engine.door import InBatches
+from pysirus.engine.given import InBatches
 from pysirus.report import summary
 
 GIVEN = {"cv": "forward", "n_trees": 100, "random_state": 0, "max_rules": 6}

@@ -188,6 +188,7 @@ def test_the_public_names_import_no_frame_or_plot_library():
         assert {name for name in found if name.startswith("pysirus.engine")} <= {
             "pysirus.engine",
             "pysirus.engine.door",
+            "pysirus.engine.given",
         }
 
 

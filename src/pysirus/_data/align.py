@@ -11,8 +11,8 @@ import narwhals as nw
 import numpy as np
 
 from pysirus._data.column import MISSING, UNSEEN, Column, DataError
+from pysirus._data.derived import ColumnRecipe, Deriver
 from pysirus._data.frame import Problems, Source, as_frame, check_table, frame_sources, is_index, read_column
-from pysirus._data.recipe import ColumnRecipe, Deriver
 from pysirus._data.table import Feature, Table, array_columns, array_frame, as_feature, check_column, check_size
 from pysirus._text.format import one_line
 

@@ -14,7 +14,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from pysirus._data.column import Column, DataError
-from pysirus._data.recipe import Derived, on_the_wall, spread
+from pysirus._data.derived import Derived, on_the_wall, spread
 from pysirus._data.written import (
     MINUTE,
     ORDERS,

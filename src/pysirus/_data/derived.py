@@ -1,4 +1,4 @@
-"""Columns of a table in, features out: what was derived from which column, remembered so that new rows get the same.
+"""Columns of a table in, features derived from them out, by a recipe that is remembered for new rows.
 
 A feature is a column as it is, unless the recipe derives it: a part of a date, the number that a text writes, a
 category of which the rare levels are one.

@@ -20,7 +20,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from pysirus._data.column import DataError, label_column, within_floats
-from pysirus._data.recipe import is_number_type, spread, wrong_form
+from pysirus._data.derived import is_number_type, spread, wrong_form
 from pysirus._data.written import MISSING_WORDS, NumberForm, read_written
 from pysirus._runtime.console import warn_user
 from pysirus._text.format import one_line

@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from pysirus._data.column import Column, DataError, check_text, is_temporal, label_column, with_levels
 from pysirus._data.dates import DateColumn, SetAside, typed_dates, written_dates
+from pysirus._data.derived import ColumnRecipe, Derived, Deriver, as_arrow, is_text
 from pysirus._data.frame import Source, is_certain_id, read_column, why_id
-from pysirus._data.recipe import ColumnRecipe, Derived, Deriver, as_arrow, is_text
 from pysirus._data.written import (
     DURATIONS,
     UTC,

@@ -30,6 +30,7 @@ from pysirus._data.column import (
     object_column,
     within_floats,
 )
+from pysirus._data.derived import ColumnRecipe, Deriver, as_arrow
 from pysirus._data.frame import (
     Problems,
     Source,
@@ -43,7 +44,6 @@ from pysirus._data.frame import (
 )
 from pysirus._data.marks import decimal_of
 from pysirus._data.prepare import prepare
-from pysirus._data.recipe import ColumnRecipe, Deriver, as_arrow
 from pysirus._text.message import InCommand, Parameter, row_named
 
 NUMBER_SIZES = {"f": (4, 8), "i": (1, 2, 4, 8), "u": (1, 2, 4, 8)}  # bytes of what the core reads

@@ -29,7 +29,7 @@ from pysirus._bins.numeric import (
     shortest_date_in,
     shortest_in,
 )
-from pysirus._data.recipe import ColumnRecipe
+from pysirus._data.derived import ColumnRecipe
 from pysirus._data.table import Feature, Table, recode_table
 from pysirus._families.responses import Response
 from pysirus._forest.forest import DRAW, Forest, GrowingForest, Recipe

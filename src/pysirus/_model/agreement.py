@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pysirus._data.recipe import DATES
+from pysirus._data.derived import DATES
 from pysirus._data.written import DURATIONS, WEEKDAYS
 from pysirus._families.base import Family
 from pysirus._families.of_model import family_of

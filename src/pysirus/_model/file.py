@@ -14,7 +14,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from pysirus._data.recipe import ColumnRecipe
+from pysirus._data.derived import ColumnRecipe
 from pysirus._data.table import Feature
 from pysirus._families.of_model import family_of
 from pysirus._forest.forest import InteractionConstraint

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._data.align import Schema, align_table, warn_unseen
+from pysirus._data.derived import ColumnRecipe
 from pysirus._data.marks import Marks
-from pysirus._data.recipe import ColumnRecipe
 from pysirus._data.table import Feature, Table
 from pysirus._families.base import Family
 from pysirus._families.class_metrics import Decision

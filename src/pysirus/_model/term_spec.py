@@ -12,7 +12,7 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 
 from pysirus._bins.cuts import CutIdentity
-from pysirus._data.recipe import TAKES, ColumnRecipe, Derived
+from pysirus._data.derived import TAKES, ColumnRecipe, Derived
 from pysirus._data.table import MAX_LEVELS, Feature
 from pysirus._data.written import DECIMALS, ORDERS, THOUSANDS, ZONE, NumberForm
 from pysirus._families.links import Outcome

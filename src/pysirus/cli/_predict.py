@@ -21,9 +21,9 @@ import pyarrow.parquet as pq
 import typer
 
 from pysirus._data.column import DataError
+from pysirus._data.derived import is_text
 from pysirus._data.elsewhere import FilePath, Remote, check_remote_output, writing_remote
 from pysirus._data.read import KnownColumns, as_known, check_column, check_name
-from pysirus._data.recipe import is_text
 from pysirus._families.read import exposures_of
 from pysirus._model.model import Model
 from pysirus._runtime.output import PARQUET, streaming

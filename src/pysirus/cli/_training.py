@@ -27,7 +27,7 @@ from pysirus.datasets import SHIPPED
 from pysirus.engine.backends.files import FileRows
 from pysirus.engine.backends.sources import find_files, scan_files
 from pysirus.engine.backends.streams import Reading, whole_table
-from pysirus.engine.door import Given, InBatches
+from pysirus.engine.given import Given, InBatches
 from pysirus.engine.read import LabelQuery
 from pysirus.estimators.recipe import fresh_estimator
 

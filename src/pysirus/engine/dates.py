@@ -14,8 +14,8 @@ import pyarrow as pa
 
 from pysirus._data.column import DataError, label_column
 from pysirus._data.dates import DateColumn, SetAside, typed_dates, written_dates
+from pysirus._data.derived import ColumnRecipe, Derived
 from pysirus._data.prepare import Preparation, say_aside
-from pysirus._data.recipe import ColumnRecipe, Derived
 from pysirus._data.table import columns_named
 from pysirus._data.written import PARTS
 from pysirus.engine.parts import Part

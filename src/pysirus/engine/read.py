@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pysirus._data.column import DataError, check_same_type
+from pysirus._data.derived import ColumnRecipe
 from pysirus._data.frame import counting
-from pysirus._data.recipe import ColumnRecipe
 from pysirus._data.table import Table, read_part, read_table
 from pysirus._families.read import (
     ALL_ZERO,

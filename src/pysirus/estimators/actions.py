@@ -13,7 +13,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from pysirus._data.elsewhere import is_elsewhere
-from pysirus.engine.door import MEMORY, Given
+from pysirus.engine.given import MEMORY, Given
 
 if TYPE_CHECKING:
     from pysirus._use.diff import Diff

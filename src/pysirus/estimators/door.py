@@ -29,7 +29,7 @@ from pysirus._runtime.output import PARQUET, streaming
 from pysirus._terms.listing import RuleSet
 from pysirus._text.message import Parameter
 from pysirus._use.score import Rows, Score, score, score_parts
-from pysirus.engine.door import Given
+from pysirus.engine.given import Given
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame

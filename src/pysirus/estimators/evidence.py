@@ -32,7 +32,8 @@ from pysirus._parameters import ParameterError, check_integer
 from pysirus._terms.stability import Stability, Universe, measure
 from pysirus._text.message import Parameter, setting
 from pysirus._use.evidence import Evidence, expected_return, next_return, terms_evidence
-from pysirus.engine.door import Given, RowsInMemory, RowsInParts, as_dataset
+from pysirus.engine.door import RowsInMemory, RowsInParts, as_dataset
+from pysirus.engine.given import Given
 
 if TYPE_CHECKING:
     from pysirus.estimators.sirus import SirusBase

@@ -32,7 +32,8 @@ from pysirus._parameters import ParameterError
 from pysirus._parameters.table import Folds, ListSize
 from pysirus._runtime.console import warn_user
 from pysirus._text.message import Parameter
-from pysirus.engine.door import MEMORY, Given, RowsInMemory, TrainingRows
+from pysirus.engine.door import RowsInMemory, TrainingRows
+from pysirus.engine.given import MEMORY, Given
 from pysirus.estimators.intervals import Calibrated
 from pysirus.estimators.rule_model import RuleModel
 from pysirus.estimators.sirus import SirusBase

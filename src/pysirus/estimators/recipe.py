@@ -29,7 +29,8 @@ from pysirus._use.edit import Note, adding, with_reasons, with_rules, without
 from pysirus._use.monitor import reference_from
 from pysirus._use.refit import Parts, Refit, compare_refit
 from pysirus._use.score import Rows, decide, with_truth
-from pysirus.engine.door import Given, open_source
+from pysirus.engine.door import open_source
+from pysirus.engine.given import Given
 from pysirus.estimators.door import truth_of
 from pysirus.estimators.evidence import Question, columns_of, gather
 

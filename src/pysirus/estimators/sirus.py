@@ -31,7 +31,8 @@ from pysirus._terms.listing import RuleSet
 from pysirus._terms.rule import rules_of
 from pysirus._terms.stability import Universe, universe_of
 from pysirus._text.message import Parameter, setting
-from pysirus.engine.door import MEMORY, Given, InBatches, Reader, TrainingRows, as_dataset
+from pysirus.engine.door import Reader, TrainingRows, as_dataset
+from pysirus.engine.given import MEMORY, Given, InBatches
 from pysirus.estimators.base import RuleEstimator
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from pysirus._data.recipe import DATES, Derived
+from pysirus._data.derived import DATES, Derived
 from pysirus._data.written import DAY, offset_minutes
 from pysirus._model.model import Model
 from pysirus._terms.rule import Condition

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from pysirus._data.recipe import Derived
+from pysirus._data.derived import Derived
 from pysirus._data.written import WEEKDAYS
 from pysirus._families.links import Form
 from pysirus._model.model import Model

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from pysirus._data.recipe import Derived
+from pysirus._data.derived import Derived
 from pysirus._data.table import Feature, Table
 from pysirus._data.written import DAY, WEEKDAYS
 from pysirus._families.links import Form

@@ -11,7 +11,7 @@ import keyword
 from collections.abc import Callable
 from typing import Any
 
-from pysirus._data.recipe import Derived
+from pysirus._data.derived import Derived
 from pysirus._data.written import WEEKDAYS, offset_minutes
 from pysirus._families.links import Form
 from pysirus._model.model import Model

@@ -14,8 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from pysirus._data.column import Column
+from pysirus._data.derived import ColumnRecipe
 from pysirus._data.frame import why_id
-from pysirus._data.recipe import ColumnRecipe
 from pysirus._data.table import Table, read_table
 from pysirus._parameters.table import PARAMETERS
 from pysirus._text.format import format_date, format_level, format_number
