@@ -182,3 +182,16 @@ def test_ctrl_c_ends_it_within_a_second_even_while_it_tunes(people):
         assert server.wait(timeout=20) == 130
         took = time.monotonic() - began
     assert took < 10  # a second where nothing else runs
+
+
+def test_step_that_cannot_tune_leaves_the_page_free(client):
+    ask(client, "aim", kind="number", target="size")
+    assert "unexpected keyword" in ask(client, "tune", folder="/").json()["error"]
+    assert ask(client, "progress").json() == {"state": "idle"} and ask(client, "tune").status_code == 200
+
+
+def test_another_table_waits_until_a_list_is_tuned(client, page, session):
+    page.progress = {"state": "running"}
+    found = client.post(f"/{TOKEN}/upload", content=b"a,b\n1,2\n3,4\n", headers={**OWN, "X-Name": "other.csv"})
+    assert found.status_code == 409 and "being tuned" in found.json()["error"]
+    assert session.name == "people.csv" and session.path.name == "people.csv"

@@ -5,9 +5,13 @@ import json
 import runpy
 import shlex
 import shutil
+import subprocess
+import sys
 import threading
 import time
 import zipfile
+from contextlib import nullcontext
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,7 +19,7 @@ from pysirus import DataError, load
 from pysirus._parameters import ParameterError
 from pysirus.cli import main
 from pysirus.workbench import views
-from pysirus.workbench.plan import Stopped
+from pysirus.workbench.plan import JobError, Stopped, Worker
 from pysirus.workbench.plan import main as run_job
 from pysirus.workbench.session import Session
 
@@ -218,3 +222,44 @@ def test_job_says_what_is_wrong_and_leaves_no_file(people, tmp_path, monkeypatch
     monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps({**job, "to": str(tmp_path / "model.json")})))
     assert run_job() == 0
     assert "'nothing'" in json.loads(capsys.readouterr().out)["error"] and not list(tmp_path.iterdir())
+
+
+def test_worker_stops_a_job_that_has_hardly_begun(monkeypatch):
+    worker, made = Worker(), []
+
+    def popen(*given, **named):
+        made.append(subprocess.Popen(*given, **named))
+        worker.stop()  # before the worker knows of the process
+        return made[-1]
+
+    monkeypatch.setattr("pysirus.workbench.plan.subprocess", SimpleNamespace(Popen=popen, PIPE=subprocess.PIPE))
+    slow = "import sys, time; sys.stdin.read(); time.sleep(60)"
+    monkeypatch.setattr("pysirus.workbench.plan.COMMAND", (sys.executable, "-c", slow))
+    began = time.monotonic()
+    with pytest.raises(Stopped):
+        worker.run({}, print)
+    assert time.monotonic() - began < 20 and made[0].returncode
+
+
+@pytest.mark.parametrize(("n", "code", "said"), [(1 << 20, 0, None), (1 << 20, 1, "the reason")])
+def test_worker_takes_whatever_a_job_says_beside_its_progress(monkeypatch, n, code, said):
+    talks = f"""
+import sys
+sys.stdin.read()
+sys.stderr.write("x" * {n} + "\\nthe reason\\n")
+print('{{"doing": "trees", "done": 1, "of": 2}}')
+sys.exit({code})
+"""
+    monkeypatch.setattr("pysirus.workbench.plan.COMMAND", (sys.executable, "-c", talks))
+    heard = []
+    with nullcontext() if said is None else pytest.raises(JobError, match=said):
+        Worker().run({}, heard.append)
+    assert heard == [{"doing": "trees", "done": 1, "of": 2}]
+
+
+def test_job_prints_nothing_but_its_progress(people, tmp_path, monkeypatch, capsys):
+    job = {"estimator": "SirusRegressorCV", "parameters": {}, "table": str(people), "y": "size", "given": {}}
+    monkeypatch.setattr("sys.stdin", io.StringIO(json.dumps({**job, "to": str(tmp_path / "model.json")})))
+    monkeypatch.setattr("pysirus.workbench.plan.learn", lambda job, tell: (print("hello"), tell({"done": 1})))
+    assert run_job() == 0
+    assert capsys.readouterr() == ('{"done": 1}\n', "hello\n")

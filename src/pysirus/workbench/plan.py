@@ -11,9 +11,11 @@ import json
 import shlex
 import subprocess
 import sys
+import tempfile
 import threading
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
@@ -25,6 +27,7 @@ ESTIMATORS = {"classes": "SirusClassifierCV", "survival": "SirusSurvivalCV"}
 LOSSES = {"counts": "poisson", "amounts": "gamma", "zeros": "tweedie"}
 KINDS = ("number", "classes", "counts", "amounts", "zeros", "survival")
 MODEL = "{stem}.json"
+COMMAND = (sys.executable, "-m", "pysirus.workbench.plan")  # a process that does a job
 Tell = Callable[[dict[str, Any]], None]
 
 
@@ -236,19 +239,24 @@ class Worker:
     def run(self, job: dict[str, Any], tell: Tell) -> None:
         """Do a job; ``Stopped`` when it was stopped, an error of the job as it was said there."""
         self._stopped.clear()
-        command = [sys.executable, "-m", "pysirus.workbench.plan"]
-        with subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
-        ) as process:
+        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        with (
+            tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as aside,  # a pipe would fill up
+            subprocess.Popen([*COMMAND], **pipes, stderr=aside, text=True, encoding="utf-8") as process,
+        ):
             self._process = process
-            assert process.stdin is not None and process.stdout is not None and process.stderr is not None
+            if self._stopped.is_set():  # before the process was known here
+                process.kill()
+            assert process.stdin is not None and process.stdout is not None
             try:
                 process.stdin.write(json.dumps(job))
                 process.stdin.close()
             except BrokenPipeError:
                 pass  # stopped before it began
             failed = _follow(process.stdout, tell)
-            said = process.stderr.read()
+            process.wait()
+            aside.seek(0)
+            said = aside.read()
         if self._stopped.is_set():
             raise Stopped
         if failed is not None:
@@ -279,14 +287,15 @@ def _follow(lines: IO[str], tell: Tell) -> str | None:
 
 
 def main() -> int:
-    """Do the job that stands on standard input."""
-    job = json.loads(sys.stdin.read())
+    """Do the job that stands on standard input. Its progress alone goes to standard output."""
+    job, output = json.loads(sys.stdin.read()), sys.stdout
 
     def tell(told: dict[str, Any]) -> None:
-        print(json.dumps(told), flush=True)
+        print(json.dumps(told), file=output, flush=True)
 
     try:
-        learn(job, tell)
+        with redirect_stdout(sys.stderr):
+            learn(job, tell)
     except (SafeTextError, ImportError, OSError, ValueError) as error:
         Path(job["to"]).unlink(missing_ok=True)
         tell({"error": say(str(error))})

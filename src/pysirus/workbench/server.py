@@ -155,6 +155,7 @@ class Page:
                 content += part
                 if len(content) > MOST_BYTES:
                     break
+        self._check_idle()
         if max(said, len(content)) > MOST_BYTES:
             raise Refusal(
                 413,
@@ -163,8 +164,13 @@ class Page:
             )
         ending = ENDING.search(name.lower())
         path = self.session.folder / f"table{ending[0] if ending else '.csv'}"
-        path.write_bytes(bytes(content))
-        return JSONResponse(await run_in_threadpool(self.session.open, path, name))
+        return JSONResponse(await run_in_threadpool(self._open, path, bytes(content), name))
+
+    def _open(self, path: Path, content: bytes, name: str) -> dict[str, Any]:
+        """Another table, once no step needs the one before."""
+        with self._busy:
+            path.write_bytes(content)
+            return self.session.open(path, name)
 
     async def _act(self, request: Request) -> Response:
         from starlette.concurrency import run_in_threadpool
@@ -186,11 +192,19 @@ class Page:
             given = None
         if not isinstance(given, dict):
             raise Refusal(400, "A step takes named values, as JSON.")
-        if name not in FREE and self.progress["state"] == "running":
+        if name not in FREE:
+            self._check_idle()
+        if name != "tune":
+            return JSONResponse(await run_in_threadpool(self._do, name, given))
+        self.progress = {"state": "running", "doing": "reading", "done": 0, "of": 1}
+        try:
+            return JSONResponse(await run_in_threadpool(self._do, name, given))
+        finally:
+            self.progress = {"state": "idle"}
+
+    def _check_idle(self) -> None:
+        if self.progress["state"] == "running":
             raise Refusal(409, "A list is being tuned. Wait, or stop it.")
-        if name == "tune":
-            self.progress = {"state": "running", "doing": "reading", "done": 0, "of": 1}
-        return JSONResponse(await run_in_threadpool(self._do, name, given))
 
     def _do(self, name: str, given: dict[str, Any]) -> Any:
         """A step, one at a time."""
@@ -220,10 +234,7 @@ class Page:
             if "doing" in told:
                 self.progress = {"state": "running", **told}
 
-        try:
-            self.session.tune(tell)
-        finally:
-            self.progress = {"state": "idle"}
+        self.session.tune(tell)
         return self.rules()
 
     def rules(self) -> dict[str, Any]:
