@@ -239,7 +239,7 @@ class Worker:
     def run(self, job: dict[str, Any], tell: Tell) -> None:
         """Do a job; ``Stopped`` when it was stopped, an error of the job as it was said there."""
         self._stopped.clear()
-        pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+        pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
         with (
             tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace") as aside,  # a pipe would fill up
             subprocess.Popen([*COMMAND], **pipes, stderr=aside, text=True, encoding="utf-8") as process,
