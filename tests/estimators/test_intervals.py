@@ -211,3 +211,41 @@ def test_explanations_of_classes_have_sets():
     own = model.explain(X[:1], coverage=0.9).uncertainty[0]
     assert own["set"] == model.classes_[model.predict_set(X[:1], 0.9)[0]].tolist() and own["of"] == "yes"
     assert own["probability"] == model.predict_proba_interval(X[:1])[0].tolist()
+
+
+DAMAGE = {
+    "no folds": lambda told: told.update(folds=[]),
+    "folds of another kind": lambda told: told.update(folds=3),
+    "text for a number": lambda told: told["folds"][0].update(values=[["x"]]),
+    "a row less": lambda told: told["folds"][0]["values"].pop(),
+    "two outputs": lambda told: told["folds"][0].update(values=[[1.0, 2.0]] * len(told["folds"][0]["truth"])),
+    "no number": lambda told: told["folds"][0]["values"].__setitem__(0, [float("nan")]),
+    "labels": lambda told: told["folds"][0].update(truth=["a"] * len(told["folds"][0]["truth"])),
+    "another class": lambda told: told["folds"][0]["truth"].__setitem__(0, 2),
+    "no model": lambda told: told["folds"][0].update(model=[]),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGE)
+def test_damaged_files_of_folds_are_refused(damage, tmp_path):
+    X, y = numbers(60)
+    kind, target = (SirusClassifier, y > 0) if damage == "another class" else (SirusRegressor, y)
+    model = kind(**QUICK).fit(X, target).calibrate(X, target, cv=3)
+    model.save_folds(tmp_path / "folds.json")
+    told = json.loads((tmp_path / "folds.json").read_text())
+    DAMAGE[damage](told)
+    (tmp_path / "folds.json").write_text(json.dumps(told))
+    with pytest.raises(ModelFileError, match="is no file of folds, or it is damaged"):
+        model.load_folds(tmp_path / "folds.json")
+
+
+def test_calibration_takes_names_of_columns_and_files(tmp_path):
+    X, y = numbers(90)
+    table = X.assign(y=y, group=np.arange(90) // 3, w=1.0 + np.arange(90) % 2)
+    model = SirusRegressor(**QUICK).fit(X, y, table["w"])
+    ends = model.calibrate(X, y, table["w"], cv=3, groups=table["group"]).predict_interval(X)
+    assert np.array_equal(model.calibrate(table, "y", "w", cv=3, groups="group").predict_interval(X), ends)
+    table.to_parquet(tmp_path / "rows.parquet")
+    assert np.array_equal(
+        model.calibrate(tmp_path / "rows.parquet", "y", "w", cv=3, groups="group").predict_interval(X), ends
+    )

@@ -164,7 +164,7 @@ def gather(estimator: SirusBase, given: Given, asked: Question, *, time: Any, n_
         raise ParameterError("The model has no rules: there is nothing to look for in resamples.")
     settings = estimator._settings_again(int(effective_n_jobs(estimator.n_jobs if n_jobs is None else n_jobs)))
     if asked.retune or estimator._family.has_hazard:
-        given = replace(given, X=_in_memory(estimator, given.X))
+        given = replace(given, X=in_one_table(estimator, given.X))
     if time is not None:
         time = time if is_elsewhere(given.X) else _column(given.X, time)
         given = replace(given, groups=time, words={"groups": "time"})
@@ -194,7 +194,7 @@ def _check(asked: Question, time: Any) -> None:
         )
 
 
-def _in_memory(estimator: SirusBase, X: Any) -> Any:
+def in_one_table(estimator: SirusBase, X: Any) -> Any:
     """Rows that lie elsewhere as a table: what tunes again, and times to an event, are not learned in parts."""
     if isinstance(X, np.ndarray) or not is_elsewhere(X):
         return X

@@ -23,12 +23,13 @@ from pysirus._learn.grow import bin_rows
 from pysirus._learn.splits import draw_folds
 from pysirus._model.agreement import check_document
 from pysirus._model.file import ModelFileError, model_from_json, model_to_json
-from pysirus._model.kinds import Damage
+from pysirus._model.kinds import Damage, ensure
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError, check_choice
 from pysirus._runtime.output import write_text
 from pysirus._text.message import Parameter
 from pysirus._use.intervals import IntervalCoverage, KeptFold, KeptFolds, coverage_by_rule
+from pysirus.engine.given import Given
 
 if TYPE_CHECKING:
     from pysirus.estimators.sirus import SirusBase
@@ -52,11 +53,11 @@ class Calibrated:
         Parameters
         ----------
         X, y, sample_weight
-            The training rows, as in ``fit``.
+            The training rows, as in ``fit``. Files are read into memory.
         cv : int, splitter or list of folds, default=10
             The folds.
-        groups : array of shape (n_rows,), optional
-            Rows of the same group stay in the same fold.
+        groups : array of shape (n_rows,) or str, optional
+            Groups, or the name of their column. Rows of the same group stay in the same fold.
         nested : bool, default=False
             Whether to tune each fold separately. Otherwise all folds use the p0 (or the number of rules) and the number
             of stages chosen on all rows, and coverage is close to the requested value but not guaranteed.
@@ -122,13 +123,11 @@ class Calibrated:
                 raise ModelFileError(f"'{path}' is no file of folds that this pysirus reads.")
             if found["of"] != _mark(cast("SirusBase", self)._as_model()):
                 raise ModelFileError(f"'{path}' belongs to another model than this one. Calibrate this one again.")
-            for fold in found["folds"]:
-                check_document(fold["model"])
-            folds = tuple(
-                KeptFold(model_from_json(f["model"]), np.array(f["values"], dtype=float), np.array(f["truth"]))
-                for f in found["folds"]
-            )
-        except (json.JSONDecodeError, UnicodeDecodeError, KeyError, TypeError, Damage) as error:
+            folds = tuple(map(_fold_of, found["folds"]))
+            ensure(len(folds) > 1, "folds", "must be two at least")
+        except ModelFileError:
+            raise
+        except (ValueError, KeyError, TypeError, RecursionError, Damage) as error:
             raise ModelFileError(f"'{path}' is no file of folds, or it is damaged.") from error
         self._kept = KeptFolds(folds, bool(found["nested"]))
         return self
@@ -283,6 +282,14 @@ def learn_folds(
     estimator: SirusBase, X: Any, y: Any, sample_weight: Any = None, *, cv: Any, groups: Any, nested: bool
 ) -> KeptFolds:
     """The models of folds, and what they predict of their held-out rows."""
+    from pysirus.estimators.evidence import in_one_table
+
+    model = estimator._as_model()
+    exposure = model.exposure if isinstance(y, str) else None
+    only = model.columns if model.named else None
+    X, y, sample_weight, groups = Given(
+        in_one_table(estimator, X), y, sample_weight, groups, exposure, only=only
+    ).split()
     table, response, target = estimator._read(X, y, sample_weight)
     kept = estimator._counting(y, sample_weight, table.n_rows)
     settings = estimator._settings_again(int(effective_n_jobs(estimator.n_jobs)))
@@ -298,6 +305,19 @@ def learn_folds(
         return KeptFold(model, values, response.take(test).truth)
 
     return KeptFolds(tuple(keep(model, test) for model, (_, test) in zip(models, splits)), nested)
+
+
+def _fold_of(told: Any) -> KeptFold:
+    """A fold of a file; a ``Damage`` where its predictions and targets do not go together."""
+    check_document(told["model"])
+    model = model_from_json(told["model"])
+    values, truth = np.array(told["values"], dtype=np.float64), np.array(told["truth"])
+    n_outputs = len(model.classes or (None,))
+    ensure(values.shape == (len(truth), n_outputs) and bool(len(truth)), "values", "are not one for each target")
+    ensure(truth.dtype.kind == ("i" if model.classes else "f"), "truth", "is of another kind")
+    ensure(bool(np.isfinite(values).all() and np.isfinite(truth).all()), "values", "must be finite")
+    ensure(not model.classes or 0 <= truth.min() <= truth.max() < n_outputs, "truth", "names no class")
+    return KeptFold(model, values, truth)
 
 
 def _mark(model: Model) -> str:
