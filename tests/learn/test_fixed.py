@@ -16,7 +16,7 @@ from pysirus import ModelFileError, RuleTextError, SirusClassifier, SirusRegress
 from pysirus._families.links import ON_ODDS
 from pysirus._parameters import ParameterError
 from pysirus._terms.fitted import Effect, read_effect
-from pysirus._terms.listing import columns_of_rules, read_rule
+from pysirus._terms.from_text import columns_of_rules, read_rule
 from pysirus._weights.survival import risk_sets
 from signed import answers_of, assert_obeys, draw_table, estimator_of, target_of
 from survival_table import COLUMNS, survival_table

@@ -9,8 +9,8 @@ import pytest
 
 import pysirus
 from pysirus import ModelFileError, RuleTextError, SirusRegressor
+from pysirus._terms.from_text import CutColumn, columns_of_rules, read_rule
 from pysirus._terms.lexicon import MORE_STEPS, MOST_STEPS, Lexicon
-from pysirus._terms.listing import CutColumn, columns_of_rules, read_rule
 from pysirus._terms.parse import MOST_CONDITIONS, parse_rule
 from pysirus._text.format import apart, from_quotes, in_quotes
 from sampled import FULL

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from pysirus import SirusRegressor
-from pysirus._terms.listing import columns_of_rules, read_rule
+from pysirus._terms.from_text import columns_of_rules, read_rule
 from pysirus._terms.words import has_own_order, reading_order
 from pysirus._use.effect import axis_of
 

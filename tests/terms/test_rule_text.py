@@ -6,8 +6,8 @@ import pytest
 
 import hostile
 from pysirus import Rule, RuleTextError, SirusClassifier, SirusRegressor
+from pysirus._terms.from_text import CutColumn, columns_of_rules, read_rule
 from pysirus._terms.lexicon import level_texts
-from pysirus._terms.listing import CutColumn, columns_of_rules, read_rule
 from sampled import FULL
 
 COLUMNS = [

@@ -3,8 +3,8 @@
 import pytest
 
 from pysirus._terms.fitted import Effect
+from pysirus._terms.from_text import CutColumn, read_rule
 from pysirus._terms.lexicon import RuleTextError
-from pysirus._terms.listing import CutColumn, read_rule
 from pysirus._terms.slope import FittedSlope, Slope
 
 COLUMNS = [

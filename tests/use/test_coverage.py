@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from pysirus import SirusClassifier, SirusRegressor, plot
-from pysirus._terms.listing import columns_of_rules, read_rule
+from pysirus._terms.from_text import columns_of_rules, read_rule
 
 
 @pytest.fixture(scope="module")

@@ -28,8 +28,8 @@ from pysirus._parameters import ParameterError, label_number, to_rows
 from pysirus._runtime.console import warn_user
 from pysirus._terms.allowed import Constraints, Span, condition_vector, independent_columns
 from pysirus._terms.fitted import EffectError, FittedTerm
+from pysirus._terms.from_text import CutColumn, columns_of_cuts, read_rules, rule_on
 from pysirus._terms.lexicon import RuleTextError
-from pysirus._terms.listing import CutColumn, columns_of_cuts, read_rules, rule_on
 from pysirus._terms.rule import Rule
 from pysirus._terms.slope import FittedSlope, Slope, slope_of
 from pysirus._terms.term import Term

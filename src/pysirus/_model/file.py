@@ -31,8 +31,8 @@ from pysirus._parameters import label_number
 from pysirus._runtime.output import check_name, write_text
 from pysirus._terms.allowed import Constraints
 from pysirus._terms.fitted import FittedTerm
+from pysirus._terms.from_text import columns_of_rules, read_rules
 from pysirus._terms.lexicon import RuleTextError
-from pysirus._terms.listing import columns_of_rules, read_rules
 from pysirus._text.message import FEWER, SafeTextError
 
 LONGEST_FAULT = 400  # characters; names in it may be long

@@ -28,8 +28,9 @@ from pysirus._model.model import Model
 from pysirus._parameters import ParameterError, check_integer
 from pysirus._terms.allowed import independent_columns
 from pysirus._terms.fitted import FittedTerm
+from pysirus._terms.from_text import columns_of_rules, read_rule
 from pysirus._terms.lexicon import RuleTextError
-from pysirus._terms.listing import RuleSet, columns_of_rules, read_rule, with_weights
+from pysirus._terms.listing import RuleSet, with_weights
 from pysirus._text.message import InPython, Parameter
 from pysirus._use.estimate import Rows, estimate, read_rows, share_of, training_on, weighing_of
 from pysirus._weights.likelihood import minimise
@@ -304,16 +305,15 @@ def _refit_scores(model: Fitted, rules: list[FittedTerm], kept: Sequence[int]) -
             "This model does not keep its likelihood, so its weights cannot be fitted again without data: give "
             f"{InPython('X and y, ')}the training rows."
         )
-    facts = replace(_facts(model, rules, penalty), approximate_weights=None)
+    facts = replace(_facts(model, rules, penalty), approximate_weights=None)  # taken out, so that it is the last again
     facts = replace(facts, approximate_weights=True if rules else None)
     selected = with_weights(rules, weights)
     return replace(model, selected=selected, intercept=intercept, likelihood=near, tuning=None, facts=facts)
 
 
 def _facts(model: Model, rules: Sequence[FittedTerm], penalty: float, n_pruned: int = 0) -> Facts:
-    return replace(model.facts, ridge_penalty=penalty, out_of_fold=None).of_list(
-        rules, n_pruned
-    )  # it is of another list
+    others = replace(model.facts, ridge_penalty=penalty, out_of_fold=None)  # which is of another list
+    return others.of_list(rules, n_pruned)
 
 
 def with_reasons(model: Fitted, texts: Any) -> Fitted:

@@ -22,8 +22,8 @@ from pysirus._learn.splits import check_forward
 from pysirus._model.model import Model
 from pysirus._parameters import ParameterError
 from pysirus._terms.fitted import FittedTerm
+from pysirus._terms.from_text import columns_of_rules, read_rule
 from pysirus._terms.lexicon import RuleTextError
-from pysirus._terms.listing import columns_of_rules, read_rule
 from pysirus._text.format import one_line
 from pysirus._use.edit import Note, adding, with_reasons, with_rules, without
 from pysirus._use.monitor import reference_from

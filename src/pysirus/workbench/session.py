@@ -19,8 +19,8 @@ from pysirus import load
 from pysirus._data.column import Column, DataError
 from pysirus._data.read import check_column, read_file
 from pysirus._parameters import ParameterError
+from pysirus._terms.from_text import columns_of_rules, read_rule
 from pysirus._terms.lexicon import RuleTextError
-from pysirus._terms.listing import columns_of_rules, read_rule
 from pysirus._text.format import format_level
 from pysirus._use.edit import now
 from pysirus.estimators.door import in_memory

@@ -6,7 +6,7 @@ import re
 
 from pysirus import RuleTextError
 from pysirus._terms import parse
-from pysirus._terms.listing import CutColumn, read_rule
+from pysirus._terms.from_text import CutColumn, read_rule
 
 COLUMNS = (
     CutColumn("x", "numeric", has_missing=True),
