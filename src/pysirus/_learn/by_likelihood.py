@@ -50,7 +50,7 @@ from pysirus._weights.likelihood import (
     rule_scores,
 )
 from pysirus._weights.moments import Moments, n_fixed
-from pysirus._weights.weighted import PENALTY_GRID, STAGES_GRID, Bools, WeightedPrefixes, prune, with_observed
+from pysirus._weights.weighted import PENALTY_GRID, STAGES_GRID, Bools, WeightedPrefixes, joined, prune, with_observed
 
 Floats = NDArray[np.float64]
 
@@ -116,6 +116,14 @@ class ByLikelihood(Weighing):
             # those of one stage are kept: in parts they cost a pass; later stages, in memory, would keep many
             patterns=patterns if one_stage else None,
         )
+
+    def weigh_stages(self, training: Training, stages: Sequence[WeightedPrefixes]) -> WeightedPrefixes:
+        """Those of the lists themselves are known; the first had more penalties to choose from."""
+        rules, known = stages[-1].rules, {own.sizes[-1]: own for own in stages[1:]}
+        others = [size for size in range(len(rules) + 1) if size not in known]
+        found = self.weigh(training, rules, training.moments(rules), others)
+        known |= {size: found.at(row) for row, size in enumerate(others)}
+        return joined([known[size] for size in range(len(rules) + 1)])
 
     def _rows(self, training: Training, rules: Sequence[FittedTerm]) -> Any:
         """What the likelihood of some rules is computed from."""

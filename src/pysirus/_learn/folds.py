@@ -34,7 +34,7 @@ from pysirus._model.tuning import IDEAL, Ideal
 from pysirus._runtime.console import cancellable_pool, show_folds
 from pysirus._terms.fitted import FittedTerm
 from pysirus._weights.moments import values_in
-from pysirus._weights.weighted import WeightedPrefixes, with_outputs
+from pysirus._weights.weighted import WeightedPrefixes, joined, with_outputs
 
 Learn = Callable[[Table, Response, Settings], Model]  # some rows and how to learn from them in, their model out
 
@@ -179,7 +179,7 @@ class HeldOutLosses:
 
 def judge_fold(lists: FoldLists, table: Table, response: Response, weighing: Weighing) -> HeldOutLosses:
     """What held-out rows, in columns as the fold knows them, say of its lists."""
-    every = (lists.plain, *map(_stages_together, lists.staged))
+    every = (lists.plain, *map(joined, lists.staged))
     losses = tuple(weighing.evaluate(own, values_in(own.rules, table), response) for own in every)
     return HeldOutLosses(table.n_rows, losses)
 
@@ -191,22 +191,11 @@ def fold_result(lists: FoldLists, features: tuple[Feature, ...], said: HeldOutLo
     own, *later = said.losses
     staged = []
     for kind, losses in zip(lists.staged, later):
-        together = _stages_together(kind)
+        together = joined(kind)
         lowest = [min((rule.frequency for rule in stage.rules), default=1.0) for stage in kind]
         staged.append(GrowingList(together.in_use(), tuple(lowest), losses, FoldTerms(together, features)))
     terms = FoldTerms(weighted, features)
     return FoldResult(plain, own, terms, lists.n_rows, said.n_rows, tuple(staged), lists.n_required)
-
-
-def _stages_together(lists: Sequence[WeightedPrefixes]) -> WeightedPrefixes:
-    """Lists, each of which continues the one before, as prefixes of the last."""
-    last = lists[-1]
-    weights = np.zeros((len(lists), len(last.rules)))
-    for row, own in zip(weights, lists):
-        row[: len(own.rules)] = own.weights[-1]
-    intercepts = tuple(own.intercepts[-1] for own in lists)
-    sizes = tuple(len(own.rules) for own in lists)
-    return replace(last.bare(), sizes=sizes, weights=weights, intercepts=intercepts)
 
 
 @dataclass(frozen=True)

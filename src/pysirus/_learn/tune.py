@@ -282,8 +282,7 @@ def _choose_stages(whole: Whole, repetitions: Sequence[Repetition], plan: Tuning
         recipe = plan.settings.recipe(training.n_rows)
         stages = plan.staged_lists(training, paths, recipe, slopes=slopes)
         rules = stages[-1].rules
-        weighted = plan.weighing.weigh(training, rules, training.moments(rules), range(len(rules) + 1))
-        weighted = plan.weighing.describe(training, weighted)
+        weighted = plan.weighing.describe(training, plan.weighing.weigh_stages(training, stages))
         lowest = np.minimum.accumulate([rule.frequency for rule in rules]).tolist()
         ends = [min(rule.stage, len(path)) - 1 for rule in rules]
         sizes = [

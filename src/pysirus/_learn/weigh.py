@@ -60,6 +60,11 @@ class Weighing(ABC):
     ) -> WeightedPrefixes:
         """Weights of some prefixes of a list of rules with outputs."""
 
+    def weigh_stages(self, training: Training, stages: Sequence[WeightedPrefixes]) -> WeightedPrefixes:
+        """Weights of every prefix of the last of some lists, each of which continues the one before."""
+        rules = stages[-1].rules
+        return self.weigh(training, rules, training.moments(rules), range(len(rules) + 1))
+
     @abstractmethod
     def residual(self, response: Response, weighted: WeightedPrefixes) -> Residual:
         """What the last of the weighted lists leaves unexplained of a row, the prediction being shrunk."""

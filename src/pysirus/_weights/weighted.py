@@ -87,6 +87,12 @@ class WeightedPrefixes:
         """The same without what the weights came from."""
         return replace(self, moments=None, patterns=None)
 
+    def at(self, row: int) -> WeightedPrefixes:
+        """One of the models alone, without a hazard."""
+        one = slice(row, row + 1)
+        own = replace(self, sizes=self.sizes[one], weights=self.weights[one], intercepts=self.intercepts[one])
+        return replace(own, penalties=self.penalties[one], hazards=None, n_pruned=self.n_pruned[one])
+
     def scores(self, values: NDArray[Any]) -> NDArray[np.float64]:
         """Intercept plus weighted outputs for every size, [row, size], of rows whose terms have whole values."""
         inside, outside = outputs_of(self.rules)
@@ -98,6 +104,23 @@ class WeightedPrefixes:
         """The rules of positive weight in each model."""
         keys = [rule.key for rule in self.rules]
         return tuple(frozenset(key for key, weight in zip(keys, row) if weight > 0) for row in self.weights)
+
+
+def joined(lists: Sequence[WeightedPrefixes]) -> WeightedPrefixes:
+    """Lists, each of which continues the one before: the last model of each, as prefixes of the last list."""
+    last = lists[-1]
+    weights = np.zeros((len(lists), len(last.rules)))
+    for row, own in zip(weights, lists):
+        row[: own.weights.shape[1]] = own.weights[-1]
+    return replace(
+        last,
+        sizes=tuple(own.sizes[-1] for own in lists),
+        weights=weights,
+        intercepts=tuple(own.intercepts[-1] for own in lists),
+        penalties=np.array([own.penalties[-1] for own in lists]),
+        hazards=None,
+        n_pruned=tuple(n for own in lists for n in own.n_pruned[-1:]),
+    )
 
 
 NEGLIGIBLE = 1e-3  # of the standard deviation of the response
