@@ -120,7 +120,19 @@ struct OneScore {
   template <class Add>
   void for_each_cell(const Prefix& prefix, const double* eta, const std::vector<std::int32_t>& target,
                      std::vector<Quadratic>& models, const Add& add) const {
+    if (models.size() == 1)
+      for_each_cell_of<true>(prefix, eta, target, models, add);
+    else
+      for_each_cell_of<false>(prefix, eta, target, models, add);
+  }
+
+  // `kOne`: of one model, whose sums stay in registers.
+  template <bool kOne, class Add>
+  [[gnu::always_inline]]
+  void for_each_cell_of(const Prefix& prefix, const double* eta, const std::vector<std::int32_t>& target,
+                        std::vector<Quadratic>& models, const Add& add) const {
     Curves found;
+    double size = models[0].size, value = models[0].value;
     for (std::int64_t start = 0; start < prefix.size(); start += Curves::kMost) {
       const std::int64_t end = std::min(prefix.size(), start + Curves::kMost);
       curves(eta + start, end - start, found);
@@ -130,12 +142,13 @@ struct OneScore {
           const std::int32_t at = target[prefix.fold[cell]];
           if (at < 0) continue;
           const double weight = prefix.weight[cell], sum = prefix.sum[cell];
-          models[at].size += weight;
-          models[at].value += weight * found.a[k] + sum * found.b[k];
+          (kOne ? size : models[at].size) += weight;
+          (kOne ? value : models[at].value) += weight * found.a[k] + sum * found.b[k];
           add(i, at, weight * found.a1[k] + sum * found.b1[k], weight * found.a2[k] + sum * found.b2[k]);
         }
       }
     }
+    if constexpr (kOne) models[0].size = size, models[0].value = value;
   }
 
   // Slopes without curvatures: those of the rules are added up by the bytes of patterns, and taken apart at the end.
@@ -143,12 +156,15 @@ struct OneScore {
                   const std::vector<std::int32_t>& target, std::vector<Quadratic>& models) const {
     const std::int64_t n_lines = prefix.n_lines(), n_bytes = prefix.n_bytes;
     std::vector<double> tables(models.size() * static_cast<std::size_t>(n_bytes) * 256);
+    const bool one = models.size() == 1;
+    double of_one = models[0].slope[0];
     for_each_cell(prefix, eta, target, models, [&](std::int64_t i, std::int32_t at, double slope, double) {
       double *own = models[at].slope.data(), *table = tables.data() + at * n_bytes * 256;
-      own[0] += slope;
+      (one ? of_one : own[0]) += slope;
       for (std::int64_t b = 0; b < n_bytes; ++b) table[b * 256 + prefix.bytes[i * n_bytes + b]] += slope;
       for (std::int64_t l = 0; l < n_lines; ++l) own[1 + prefix.lines[l]] += slope * prefix.values[i * n_lines + l];
     });
+    if (one) models[0].slope[0] = of_one;
     const double* table = tables.data();
     for (Quadratic& model : models) {
       for (std::int64_t b = 0; b < n_bytes; ++b, table += 256)

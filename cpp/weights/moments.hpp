@@ -64,6 +64,13 @@ struct LineMoments {
 
 inline void rule_bits(const RuleTables& rules, const std::uint8_t* bins, std::int64_t n_rows, std::int64_t row,
                       std::uint64_t* bits) {
+  if (rules.n_words == 1) {  // in a register: a third of the time that a pass over the rows takes
+    std::uint64_t all = ~std::uint64_t{0};
+    for (std::int32_t u = 0; u < rules.n_used; ++u)
+      all &= rules.tables[u * 256 + bins[rules.features[u] * n_rows + row]];
+    bits[0] = all;
+    return;
+  }
   for (std::int32_t w = 0; w < rules.n_words; ++w) bits[w] = ~std::uint64_t{0};
   for (std::int32_t u = 0; u < rules.n_used; ++u) {
     const std::uint8_t bin = bins[rules.features[u] * n_rows + row];
@@ -135,8 +142,14 @@ class Signatures {
         std::copy(bits, bits + n_words_, bits_.begin() + n_ * n_words_);
         return n_++;
       }
-      if (std::equal(bits, bits + n_words_, bits_.begin() + at * n_words_)) return at;
+      if (same(bits, bits_.data() + at * n_words_)) return at;
     }
+  }
+
+  bool same(const std::uint64_t* a, const std::uint64_t* b) const {
+    std::uint64_t differ = 0;
+    for (std::int64_t w = 0; w < n_words_; ++w) differ |= a[w] ^ b[w];
+    return differ == 0;
   }
 
   static constexpr std::int64_t kMost = 4096;

@@ -35,6 +35,14 @@ struct Patterns {
   std::vector<Wide> sum;  // weight times response; for classes the weight
   LineTerms lines = {};
   std::int64_t size() const { return static_cast<std::int64_t>(weight.size()); }
+  void reserve(std::size_t n) {
+    bits.reserve(n * n_words);
+    fold.reserve(n);
+    class_code.reserve(n);
+    weight.reserve(n);
+    sum.reserve(n);
+    lines.values.reserve(n * lines.terms.size());
+  }
 };
 
 // The first rule in which two patterns differ; 64 n_words if they are equal.
@@ -163,6 +171,7 @@ inline Patterns in_order(const Patterns& given) {
     return place(i) == place(k) && first_difference(a, b, n_words, given.lines, i, k) == 64 * n_words;
   };
   Patterns result{n_words, {}, {}, {}, {}, {}, {given.lines.terms, {}}};
+  if (given.lines.size() > 0) result.reserve(given.weight.size());  // most entries then have no equal
   std::uint32_t last = 0;
   for (const std::uint32_t i : order_of(given)) {
     if (result.size() > 0 && same(last, i)) {
@@ -204,12 +213,14 @@ inline Patterns rule_patterns(const RuleTables& rules, const std::uint8_t* bins,
   rows.class_code.resize(n);
   rows.weight.resize(n);
   rows.sum.resize(n);
+  rows.lines.values.resize(n * line_terms.size());
+  std::int32_t* values = rows.lines.values.data();
   for (std::size_t row = 0; row < n; ++row) {
     std::uint64_t* bits = rows.bits.data() + row * rules.n_words;
     clean_bits(rules, bins, n_rows, static_cast<std::int64_t>(row), bits);
     for (std::int32_t l = 0; l < lines.n_lines; ++l) {
       bits[line_terms[l] / 64] &= ~(std::uint64_t{1} << (line_terms[l] % 64));
-      rows.lines.values.push_back(line_value(lines, bins, n_rows, static_cast<std::int64_t>(row), l));
+      *values++ = line_value(lines, bins, n_rows, static_cast<std::int64_t>(row), l);
     }
     const bool sampled = in_sample(seed, first_row + row, most_sampled);
     rows.fold[row] = static_cast<std::uint8_t>(sampled ? fold_of_row(seed, first_row + row, n_folds) : n_folds);
@@ -240,6 +251,14 @@ struct Prefix {
   std::vector<double> values = {};       // [pattern][line]
   std::int64_t n_lines() const { return static_cast<std::int64_t>(lines.size()); }
   std::int64_t size() const { return static_cast<std::int64_t>(first_cell.size()) - 1; }
+  void reserve(std::size_t n) {  // patterns of one cell
+    bytes.reserve(n * n_bytes);
+    first_cell.reserve(n + 1);
+    fold.reserve(n);
+    weight.reserve(n);
+    sum.reserve(n * n_scores);
+    values.reserve(n * lines.size());
+  }
 };
 
 inline double real(const Wide& number) {
@@ -268,6 +287,7 @@ class PrefixMaker {
     Prefix prefix{n_rules, (n_rules + 7) / 8, reading_.n_scores, {}, {}, {}, {}, {}};
     for (const std::int32_t term : patterns_.lines.terms)
       if (term < n_rules) prefix.lines.push_back(term);
+    if (!prefix.lines.empty()) prefix.reserve(patterns_.weight.size());
     std::vector<std::int64_t> weight(n_folds_);
     std::vector<Wide> sum(std::size_t(n_folds_) * reading_.n_scores);
     for (std::int64_t i = 0; i < patterns_.size();) {
