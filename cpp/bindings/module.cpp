@@ -40,6 +40,15 @@ void recode(Array<std::uint8_t, 2> grid, Array<std::int64_t, 1> rows, Array<std:
                            tables.data() + column * 256, bins.data() + column * n_rows);
 }
 
+Out<std::int64_t> count_bins(Array<std::uint8_t, 1> bins) {
+  std::array<std::int64_t, 256> counts;
+  {
+    nb::gil_scoped_release release;
+    counts = pysirus::count_bins(bins.data(), static_cast<std::int64_t>(bins.shape(0)));
+  }
+  return to_numpy(std::vector<std::int64_t>(counts.begin(), counts.end()), {256});
+}
+
 template <class T>
 Out<double> order_statistics(nb::ndarray<const T, nb::ndim<1>, nb::device::cpu> values,
                              const std::vector<std::int64_t>& ranks) {
@@ -366,6 +375,7 @@ NB_MODULE(_core, m) {
   });
   m.def("recode", &recode, "grid"_a, "rows"_a, "tables"_a, "bins"_a,
         "Write what the table of each column makes of the bins of some rows.");
+  m.def("count_bins", &count_bins, "bins"_a, "How many rows are in each of 256 bins.");
   m.def("rule_moments", &rule_moments, "bins"_a, "features"_a, "tables"_a, "n_rules"_a, "value"_a.none(),
         "class_code"_a.none(), "n_outputs"_a, "weight"_a.none(), "seed"_a, "n_folds"_a, "first_row"_a = 0,
         "Sizes, pair sizes and response sums of rules in each fold; the last as halves, high * 2**48 + low.");

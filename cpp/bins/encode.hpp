@@ -2,6 +2,7 @@
 // Bins of a fine grid in, coarser bins of some of the rows out.
 #pragma once
 
+#include <array>
 #include <cstdint>
 
 namespace pysirus {
@@ -38,6 +39,17 @@ void encode_column(const T* values, std::int64_t n_rows, std::int64_t stride, co
 inline void recode_column(const std::uint8_t* grid, const std::int64_t* rows, std::int64_t n_rows,
                           const std::uint8_t* table, std::uint8_t* bins) {
   for (std::int64_t i = 0; i < n_rows; ++i) bins[i] = table[grid[rows[i]]];
+}
+
+// How many rows are in each bin. Neighbours are often in the same one, and then wait for each other: four tables.
+inline std::array<std::int64_t, 256> count_bins(const std::uint8_t* bins, std::int64_t n_rows) {
+  std::array<std::array<std::int64_t, 256>, 4> counts{};
+  std::int64_t row = 0;
+  for (; row + 4 <= n_rows; row += 4)
+    for (std::int64_t k = 0; k < 4; ++k) ++counts[k][bins[row + k]];
+  for (; row < n_rows; ++row) ++counts[0][bins[row]];
+  for (std::size_t bin = 0; bin < 256; ++bin) counts[0][bin] += counts[1][bin] + counts[2][bin] + counts[3][bin];
+  return counts[0];
 }
 
 }  // namespace pysirus

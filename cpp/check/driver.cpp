@@ -117,8 +117,9 @@ int compare_drawn(std::int64_t n_rows, std::int32_t n_features, std::int64_t n_t
       if (kind % 2) p.recipe.max_features = n_features;
       p.table.first_row = depth % 2 ? 0 : 100;
       const auto expected = grow_reference(p, n_trees);
-      for (int threads = 1; threads <= 2; ++threads, ++n_forests)
-        n_different += grow(p, n_trees, threads, "plain") != expected;
+      for (const std::string& set : instruction_sets())
+        for (int threads = 1; threads <= 2; ++threads, ++n_forests)
+          n_different += grow(p, n_trees, threads, set) != expected;
       n_different += compare_levels(p, n_trees, expected);
     }
   std::printf("%lld x %d, %lld trees that draw few rows: %d of %d forests differ\n", static_cast<long long>(n_rows),

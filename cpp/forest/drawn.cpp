@@ -52,24 +52,37 @@ bool RowsOfPairs::fill(const Table& table, int n_threads, const std::function<bo
   });
 }
 
-BlockDraws::BlockDraws(const Recipe& recipe) : recipe_(recipe) {
-  const std::uint32_t *begin = recipe.block_thresholds, *end = begin + recipe.n_block_thresholds;
+BlockDraws::BlockDraws(const Table& table, const Recipe& recipe, const Kernel& kernel)
+    : table_(table), kernel_(kernel), draws_{recipe.block_thresholds, recipe.n_block_thresholds, {}},
+      first_(table.first_row / kDrawBlock),
+      end_(table.n_rows ? (table.first_row + static_cast<std::uint64_t>(table.n_rows) - 1) / kDrawBlock + 1 : first_) {
+  const std::uint32_t *begin = draws_.thresholds, *end = begin + draws_.n;
   for (std::uint32_t byte = 0; byte < 256; ++byte)
-    reached_[byte] = static_cast<std::int32_t>(std::upper_bound(begin, end, byte << 24) - begin);
+    draws_.reached[byte] = static_cast<std::int32_t>(std::upper_bound(begin, end, byte << 24) - begin);
 }
 
 double BlockDraws::mean() const {
   double mean = 0.0;
-  for (std::int32_t k = 0; k < recipe_.n_block_thresholds; ++k) mean += 1.0 - recipe_.block_thresholds[k] * 0x1p-32;
+  for (std::int32_t k = 0; k < draws_.n; ++k) mean += 1.0 - draws_.thresholds[k] * 0x1p-32;
   return mean;
 }
 
+std::int64_t* BlockDraws::draw(std::uint64_t tree_key, std::uint64_t block, std::uint64_t end, std::int64_t* to) const {
+  const auto row_of = [&](std::uint64_t own) {
+    return static_cast<std::int64_t>(own * kDrawBlock) - static_cast<std::int64_t>(table_.first_row);
+  };
+  const std::int64_t first = row_of(block);
+  std::int64_t* last = kernel_.draw_blocks(draws_, tree_key, block, end, first, to);
+  if (first >= 0 && row_of(end) <= table_.n_rows) return last;
+  return std::remove_if(to, last, [&](std::int64_t row) { return row < 0 || row >= table_.n_rows; });
+}
+
 std::vector<std::int64_t> drawn_rows(const Table& table, const Recipe& recipe, std::uint64_t tree_key) {
-  const BlockDraws draws(recipe);
-  const Blocks blocks(table);
-  std::vector<std::int64_t> rows, own(static_cast<std::size_t>(draws.most()));
-  for (std::uint64_t block = blocks.first; block < blocks.end; ++block)
-    rows.insert(rows.end(), own.data(), draw_block(table, draws, tree_key, block, own.data()));
+  const BlockDraws draws(table, recipe, plain::kernel);
+  const auto n_blocks = static_cast<std::int64_t>(draws.end_block() - draws.first_block());
+  std::vector<std::int64_t> rows(static_cast<std::size_t>(draws.room(n_blocks)));
+  const std::int64_t* end = draws.draw(tree_key, draws.first_block(), draws.end_block(), rows.data());
+  rows.resize(static_cast<std::size_t>(end - rows.data()));
   return rows;
 }
 
@@ -86,10 +99,12 @@ constexpr std::int64_t kPairCells = kMaxBins + 8;  // of a pair: tables that beg
 // One tree. The entries of a node stand side by side in `order_`.
 class DrawnTree {
  public:
-  DrawnTree(const Table& table, const Recipe& recipe, const RowsOfPairs& all)
-      : table_(table), recipe_(recipe), all_(all), per_bin_(1 + table.n_sums),
+  DrawnTree(const Table& table, const Recipe& recipe, const Kernel& kernel, const RowsOfPairs& all)
+      : table_(table), recipe_(recipe), kernel_(kernel), all_(all), per_bin_(1 + table.n_sums),
         first_bin_(static_cast<std::size_t>(table.n_features) + 1),
-        candidates_(static_cast<std::size_t>(recipe.max_features)) {
+        candidates_(static_cast<std::size_t>(recipe.max_features)),
+        left_(static_cast<std::size_t>(recipe.split_offset[table.n_features] + kCutsAtOnce)), scores_(left_.size()),
+        cuts_(left_.size()) {
     for (std::int32_t f = 0; f < table.n_features; ++f) first_bin_[f + 1] = first_bin_[f] + table.n_bins[f];
   }
 
@@ -191,13 +206,29 @@ class DrawnTree {
         continue;
       }
       std::int64_t* other = node.cells.data() + first_bin_[pairs[at].second] * width_;
-      const std::int64_t n_other = pairs[at].n_second * width_;
-      for (std::int32_t bin = 0; bin < table_.n_bins[pairs[at].first]; ++bin, one += width_, from += n_other) {
-        for (std::int64_t k = 0; k < n_other; ++k) other[k] += from[k];
-        for (std::int64_t k = 0; k < n_other; k += width_)
-          for (std::int64_t i = 0; i < width_; ++i) one[i] += from[k + i];
+      for (std::int32_t bin = 0; bin < table_.n_bins[pairs[at].first]; ++bin, one += width_) {
+        if (packs_)
+          from = add_packed_row(from, pairs[at].n_second, *one, other);
+        else
+          from = add_wide_row(from, pairs[at].n_second, one, other);
       }
     }
+  }
+
+  // Adds the cells of a pair that share a bin of its first feature to those of both; returns their end.
+  static const std::int64_t* add_packed_row(const std::int64_t* from, std::int32_t n, std::int64_t& one,
+                                            std::int64_t* other) {
+    std::int64_t sum = 0;
+    for (std::int32_t k = 0; k < n; ++k) sum += from[k];
+    for (std::int32_t k = 0; k < n; ++k) other[k] += from[k];
+    one = sum;
+    return from + n;
+  }
+  const std::int64_t* add_wide_row(const std::int64_t* from, std::int32_t n, std::int64_t* one,
+                                   std::int64_t* other) const {
+    for (std::int32_t k = 0; k < n; ++k, from += width_, other += width_)
+      for (std::int64_t i = 0; i < width_; ++i) one[i] += from[i], other[i] += from[i];
+    return from;
   }
 
   // Eight pairs at a time, and so many more: the places of their cells are then constants.
@@ -244,28 +275,62 @@ class DrawnTree {
     return taken_.data();
   }
 
-  // reference::best_split, of packed cells where they are.
   std::int32_t split(const Node& node, int number, const std::int32_t* splits, std::int32_t* line) {
     const std::uint64_t key = node_key(entries_->tree_key, static_cast<std::uint64_t>(number));
     if (reference::draw_allowed(table_, recipe_, key, splits, number, candidates_.data()) == 0) return kNoSplit;
-    reference::Sums total(static_cast<std::size_t>(width_));
-    for (std::int32_t bin = 0; bin < table_.n_bins[0]; ++bin)
-      reference::add_to(total, node.cells.data() + bin * width_);
-    reference::Best best;
-    for (std::int32_t k = 0; k < recipe_.max_features && candidates_[k] >= 0; ++k) {
-      const std::int64_t* cells = node.cells.data() + first_bin_[candidates_[k]] * width_;
-      reference::Best found;
-      found.tie = tie_bits(key, static_cast<std::uint32_t>(candidates_[k]));
-      if (packs_)
-        search_packed(table_, recipe_, all_.packing(), total[0], candidates_[k], cells, found);
-      else
-        reference::search_feature(table_, recipe_, total, candidates_[k], cells, found);
-      best.offer(found);
-    }
+    const reference::Best best = packs_ ? best_packed(node, key) : best_wide(node, key);
     if (line)
       *line = reference::winning_line(table_, recipe_, key, candidates_.data(),
                                       take_candidates(node, candidates_.data()), best.score);
     return best.split;
+  }
+
+  reference::Best best_wide(const Node& node, std::uint64_t key) {
+    reference::Sums total(static_cast<std::size_t>(width_));
+    for (std::int32_t bin = 0; bin < table_.n_bins[0]; ++bin)
+      reference::add_to(total, node.cells.data() + bin * width_);
+    return reference::best_split(table_, recipe_, key, candidates_.data(), total,
+                                 take_candidates(node, candidates_.data()));
+  }
+
+  // reference::best_split of packed cells: the cuts of all candidates are scored together. Of the best, the first of each
+  // feature counts.
+  reference::Best best_packed(const Node& node, std::uint64_t key) {
+    const std::int64_t* cells = node.cells.data();
+    const std::int64_t total = std::accumulate(cells, cells + table_.n_bins[0], std::int64_t{0});
+    std::size_t n = 0;
+    ends_.clear();
+    for (std::int32_t k = 0; k < recipe_.max_features && candidates_[k] >= 0; ++k)
+      ends_.push_back(n = list_cuts(candidates_[k], cells + first_bin_[candidates_[k]], n));
+    std::fill_n(left_.begin() + static_cast<std::ptrdiff_t>(n), kCutsAtOnce, total);
+    const double score = kernel_.score_cuts(all_.packing().n_classes(), total, left_.data(),
+                                            static_cast<std::int64_t>(n), scores_.data());
+    reference::Best best;
+    if (score < 0.0) return best;
+    const double* from = scores_.data();
+    for (std::size_t k = 0; k < ends_.size(); ++k) {
+      const double *end = scores_.data() + ends_[k], *found = std::find(from, end, score);
+      if (found != end)
+        best.offer({score, cuts_[static_cast<std::size_t>(found - scores_.data())],
+                    tie_bits(key, static_cast<std::uint32_t>(candidates_[k]))});
+      from = end;
+    }
+    return best;
+  }
+
+  // What is on the left of each cut of a feature, in the order of reference::search_feature, from place `n` on; returns
+  // their end.
+  std::size_t list_cuts(std::int32_t feature, const std::int64_t* cell, std::size_t n) {
+    const std::int32_t n_cuts = n_known_bins(table_, feature) - 1, first = recipe_.split_offset[feature];
+    const std::int64_t missing = table_.has_missing[feature] ? cell[n_cuts + 1] : 0;
+    std::int64_t left = 0;
+    const auto add = [&](std::int64_t cells, std::int32_t cut) { left_[n] = cells, cuts_[n++] = first + cut; };
+    for (std::int32_t cut = 0; cut < n_cuts; ++cut) {
+      add(left += cell[cut], cut);
+      if (missing) add(left + missing, n_cuts + cut);
+    }
+    if (table_.has_missing[feature]) add(left + cell[n_cuts], 2 * n_cuts);
+    return n;
   }
 
   // Puts the entries that go left before those that go right.
@@ -305,6 +370,7 @@ class DrawnTree {
 
   const Table& table_;
   const Recipe& recipe_;
+  const Kernel& kernel_;
   const RowsOfPairs& all_;
   const std::int64_t per_bin_;  // integers of a cell that is not packed
   std::int64_t width_ = 1;      // and of those of this tree
@@ -315,25 +381,29 @@ class DrawnTree {
   std::vector<Node> nodes_;
   std::vector<std::int32_t> candidates_;
   std::vector<std::int64_t> pair_cells_, taken_;
+  std::vector<std::int64_t> left_;  // [cut] of all candidates: the cells on its left
+  std::vector<double> scores_;      // [cut]
+  std::vector<std::int32_t> cuts_;  // [cut] its number
+  std::vector<std::size_t> ends_;   // [candidate] of its cuts
 };
 
 // Trees that are drawn at once: their entries fit a share of the cache.
-std::int64_t n_at_once(const Table& table, const Recipe& recipe, const RowsOfPairs& all) {
+std::int64_t n_at_once(const Table& table, double draws_of_block, const RowsOfPairs& all) {
   constexpr std::int64_t kMost = 16, kWords = 1 << 16;
-  const double draws = BlockDraws(recipe).mean() * static_cast<double>(table.n_rows) / kDrawBlock;
+  const double draws = draws_of_block * static_cast<double>(table.n_rows) / kDrawBlock;
   const double words = draws * static_cast<double>(all.n_words());
   return std::clamp(static_cast<std::int64_t>(kWords / std::max(1.0, words)), std::int64_t{1}, kMost);
 }
 
 // Calls work(tree, drawn tree) for every tree, on several threads.
 template <class Work>
-bool run_trees(const Table& table, const Recipe& recipe, std::uint64_t first_tree, std::int64_t n_trees, int n_threads,
-               const std::function<bool()>& interrupted, const Work& work) {
+bool run_trees(const Table& table, const Recipe& recipe, const Kernel& kernel, std::uint64_t first_tree,
+               std::int64_t n_trees, int n_threads, const std::function<bool()>& interrupted, const Work& work) {
   RowsOfPairs all(table);
   if (!all.fill(table, n_threads, interrupted)) return false;
-  const std::int64_t together = n_at_once(table, recipe, all);
+  const std::int64_t together = n_at_once(table, BlockDraws(table, recipe, kernel).mean(), all);
   return run_pieces((n_trees + together - 1) / together, n_threads, interrupted, [&] {
-    return [&, entries = TreesAtOnce(table, recipe, all), drawn = DrawnTree(table, recipe, all)](
+    return [&, entries = TreesAtOnce(table, recipe, kernel, all), drawn = DrawnTree(table, recipe, kernel, all)](
                std::int64_t piece, const std::atomic<bool>&) mutable {
       const std::int64_t first = piece * together, n = std::min(together, n_trees - first);
       entries.draw(recipe.seed, first_tree + static_cast<std::uint64_t>(first), n);
@@ -347,18 +417,19 @@ bool run_trees(const Table& table, const Recipe& recipe, std::uint64_t first_tre
 
 }  // namespace
 
-bool grow_drawn(const Table& table, const Recipe& recipe, std::uint64_t first_tree, std::int64_t n_trees, int n_threads,
-                const std::function<bool()>& interrupted, std::int32_t* splits, std::int32_t* lines) {
+bool grow_drawn(const Table& table, const Recipe& recipe, const Kernel& kernel, std::uint64_t first_tree,
+                std::int64_t n_trees, int n_threads, const std::function<bool()>& interrupted, std::int32_t* splits,
+                std::int32_t* lines) {
   const std::int64_t n_nodes = (std::int64_t{1} << recipe.max_depth) - 1;
-  return run_trees(table, recipe, first_tree, n_trees, n_threads, interrupted,
+  return run_trees(table, recipe, kernel, first_tree, n_trees, n_threads, interrupted,
                    [&](std::int64_t tree, DrawnTree& drawn) {
                      drawn.grow(splits + tree * n_nodes, lines ? lines + tree : nullptr);
                    });
 }
 
-bool add_drawn_level(const Table& table, const Recipe& recipe, const Level& level, int n_threads,
+bool add_drawn_level(const Table& table, const Recipe& recipe, const Kernel& kernel, const Level& level, int n_threads,
                      const std::function<bool()>& interrupted, std::int64_t* sums) {
-  return run_trees(table, recipe, level.first_tree, level.n_trees, n_threads, interrupted,
+  return run_trees(table, recipe, kernel, level.first_tree, level.n_trees, n_threads, interrupted,
                    [&](std::int64_t tree, DrawnTree& drawn) { drawn.add_level(level, tree, sums); });
 }
 

@@ -19,6 +19,7 @@
 #include <functional>
 #include <vector>
 
+#include "forest/kernel.hpp"
 #include "forest/level.hpp"
 #include "forest/packed.hpp"
 #include "forest/random.hpp"
@@ -67,42 +68,33 @@ class RowsOfPairs {
 };
 
 // grow_forest and add_level (forest.hpp) for such trees.
-bool grow_drawn(const Table& table, const Recipe& recipe, std::uint64_t first_tree, std::int64_t n_trees, int n_threads,
-                const std::function<bool()>& interrupted, std::int32_t* splits, std::int32_t* lines);
-bool add_drawn_level(const Table& table, const Recipe& recipe, const Level& level, int n_threads,
+bool grow_drawn(const Table& table, const Recipe& recipe, const Kernel& kernel, std::uint64_t first_tree,
+                std::int64_t n_trees, int n_threads, const std::function<bool()>& interrupted, std::int32_t* splits,
+                std::int32_t* lines);
+bool add_drawn_level(const Table& table, const Recipe& recipe, const Kernel& kernel, const Level& level, int n_threads,
                      const std::function<bool()>& interrupted, std::int64_t* sums);
 
-// Which rows a block draws: as many as thresholds are reached, each anywhere in the block.
+// Which rows blocks draw: as many as thresholds are reached, each anywhere in the block.
 class BlockDraws {
  public:
-  explicit BlockDraws(const Recipe& recipe);
+  BlockDraws(const Table& table, const Recipe& recipe, const Kernel& kernel);
 
-  // Room for the draws of a block: they are written eight at a time.
-  std::int64_t most() const { return recipe_.n_block_thresholds + 8; }
-  double mean() const;
+  // The blocks that the rows of the table are in: the first and the last of them may be in other tables too.
+  std::uint64_t first_block() const { return first_; }
+  std::uint64_t end_block() const { return end_; }
 
-  // Writes the rows that the block draws, of which the first is `first`; returns their end.
-  std::int64_t* draw(std::uint64_t block_key, std::int64_t first, std::int64_t* to) const {
-    const std::int64_t n = n_draws(static_cast<std::uint32_t>(bits_at(block_key, 0) >> 32));
-    std::int64_t i = 0;
-    do {  // eight draws from each 64 bits; those beyond n are written over
-      const std::uint64_t bits = bits_at(block_key, static_cast<std::uint64_t>(1 + i / 8));
-      for (int k = 0; k < 8; ++k) to[i + k] = first + static_cast<std::int64_t>(bits >> (8 * k) & 0xFF);
-      i += 8;
-    } while (i < n);
-    return to + n;
-  }
+  // Room for the draws of some blocks: they are written eight at a time.
+  std::int64_t room(std::int64_t n_blocks) const { return n_blocks * draws_.n + 16; }
+  double mean() const;  // of a block
+
+  // Writes the rows of the table that some blocks draw; returns their end.
+  std::int64_t* draw(std::uint64_t tree_key, std::uint64_t block, std::uint64_t end, std::int64_t* to) const;
 
  private:
-  // They are looked for from those that the first byte of the bits reaches for certain.
-  std::int64_t n_draws(std::uint32_t bits) const {
-    std::int64_t n = reached_[bits >> 24];
-    while (n < recipe_.n_block_thresholds && bits >= recipe_.block_thresholds[n]) ++n;
-    return n;
-  }
-
-  const Recipe& recipe_;
-  std::int32_t reached_[256];
+  const Table& table_;
+  const Kernel& kernel_;
+  BlockThresholds draws_;
+  std::uint64_t first_, end_;
 };
 
 // The rows of the table that a tree draws, one after the other: an entry a draw.

@@ -106,9 +106,9 @@ bool grow_forest(const Table& table, const Recipe& recipe, std::uint64_t first_t
                  int n_threads, const std::string& instruction_set, const std::function<bool()>& interrupted,
                  std::int32_t* splits, std::int32_t* lines) {
   if (!recipe.lines.first) lines = nullptr;
-  if (draws_in_blocks(recipe))
-    return grow_drawn(table, recipe, first_tree, n_trees, n_threads, interrupted, splits, lines);
   const Kernel& kernel = kernel_of(instruction_set);
+  if (draws_in_blocks(recipe))
+    return grow_drawn(table, recipe, kernel, first_tree, n_trees, n_threads, interrupted, splits, lines);
   const std::int64_t n_nodes = (std::int64_t{1} << recipe.max_depth) - 1;
   return run_blocks(table, recipe, kernel, n_trees, n_threads, interrupted,
                     [&](const Job& job, std::int64_t first, int n, Crew::Leader& leader) {
@@ -121,8 +121,8 @@ bool grow_forest(const Table& table, const Recipe& recipe, std::uint64_t first_t
 
 bool add_level(const Table& table, const Recipe& recipe, const Level& level, int n_threads,
                const std::string& instruction_set, const std::function<bool()>& interrupted, std::int64_t* sums) {
-  if (draws_in_blocks(recipe)) return add_drawn_level(table, recipe, level, n_threads, interrupted, sums);
   const Kernel& kernel = kernel_of(instruction_set);
+  if (draws_in_blocks(recipe)) return add_drawn_level(table, recipe, kernel, level, n_threads, interrupted, sums);
   return run_blocks(table, recipe, kernel, level.n_trees, n_threads, interrupted,
                     [&](const Job& job, std::int64_t first, int n, Crew::Leader& leader) {
                       const Memory& memory = leader.memory();

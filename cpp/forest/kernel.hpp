@@ -51,6 +51,19 @@ std::int64_t take_chunk(Workspace& workspace, const Table& table);
 SortedColumn sorted_column(Workspace& workspace, const Table& table, std::int64_t first, std::int32_t feature);
 bool is_set(const std::atomic<bool>& stop);
 
+// How many draws a block of rows has: as many as its bits reach of some thresholds (drawn.hpp).
+struct BlockThresholds {
+  const std::uint32_t* thresholds;  // rising
+  std::int32_t n;
+  std::int32_t reached[256];  // those that the first byte of the bits reaches for certain
+};
+
+// Where the size and the sums of a cell are in one integer (packed.hpp): of numbers the size below and the sum above, of
+// classes the size of each.
+constexpr int kSizeBits = 22, kClassBits = 21;
+
+constexpr std::int64_t kCutsAtOnce = 8;
+
 // What a kernel does for a block of trees. One thread leads it, others may help: each sums the rows that it takes in its
 // own memory, the sums are added to the leader's, and the leader goes on. Nothing is of use once `stop` is set.
 struct Kernel {
@@ -67,6 +80,16 @@ struct Kernel {
   void (*split_level)(const Job&, const Memory& lead, std::int32_t* splits, std::int32_t* lines);
   // Adds the sums to those that a level asks for.
   void (*answer_level)(const Job&, const LevelView&, std::int64_t first, const Memory& lead, std::int64_t* sums);
+
+  // The same for trees that draw few rows, which are grown one by one (drawn.hpp).
+  // Writes the rows that blocks `block` .. `end` - 1 draw, of which the first is `first`, and up to 16 more; returns their
+  // end.
+  std::int64_t* (*draw_blocks)(const BlockThresholds&, std::uint64_t tree_key, std::uint64_t block, std::uint64_t end,
+                               std::int64_t first, std::int64_t* to);
+  // The scores of cuts of a node, from its packed cells and from those on the left of each, kCutsAtOnce at a time;
+  // returns the best, -1 where each leaves a side empty. `n_classes`: 0 for numbers.
+  double (*score_cuts)(std::int32_t n_classes, std::int64_t node, const std::int64_t* left, std::int64_t n,
+                       double* scores);
 };
 
 namespace avx512 {

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "forest/reference.hpp"
+#include "forest/kernel.hpp"
 #include "forest/table.hpp"
 
 namespace pysirus {
@@ -30,24 +30,10 @@ class Packing {
     for (std::int32_t k = 0; k < n_classes_; ++k) *++to = class_size(cell, k);
   }
 
-  // reference::score_of, operation by operation.
-  double score_of(std::int64_t node, std::int64_t left) const {
-    const std::int64_t right = node - left;
-    const auto n_left = static_cast<double>(size_of(left)), n_right = static_cast<double>(size_of(right));
-    if (!(n_left > 0.0) || !(n_right > 0.0)) return -1.0;
-    const auto square = [&](std::int64_t sum_left, std::int64_t sum_right) {
-      const double d = static_cast<double>(sum_left) * n_right - static_cast<double>(sum_right) * n_left;
-      return d * d;
-    };
-    double score = 0.0;
-    if (n_classes_ == 0) score += square(left >> kSizeBits, right >> kSizeBits);
-    for (std::int32_t k = 0; k < n_classes_; ++k) score += square(class_size(left, k), class_size(right, k));
-    return score / (n_left * n_right);
-  }
+  // As Kernel::score_cuts takes it.
+  std::int32_t n_classes() const { return n_classes_; }
 
  private:
-  static constexpr int kSizeBits = 22, kClassBits = 21;  // numbers: the size below, the sum above; classes side by side
-
   static std::int64_t class_size(std::int64_t cell, std::int32_t k) {
     return cell >> (kClassBits * k) & ((1 << kClassBits) - 1);
   }
@@ -59,19 +45,5 @@ class Packing {
   std::int32_t n_classes_;
   bool fits_;
 };
-
-// reference::search_feature in packed cells.
-inline void search_packed(const Table& table, const Recipe& recipe, const Packing& packing, std::int64_t node,
-                          std::int32_t feature, const std::int64_t* cell, reference::Best& best) {
-  const std::int32_t n_cuts = n_known_bins(table, feature) - 1, first = recipe.split_offset[feature];
-  const std::int64_t missing = table.has_missing[feature] ? cell[n_cuts + 1] : 0;
-  std::int64_t left = 0;
-  for (std::int32_t cut = 0; cut < n_cuts; ++cut) {
-    left += cell[cut];
-    best.offer(packing.score_of(node, left), first + cut);
-    if (missing) best.offer(packing.score_of(node, left + missing), first + n_cuts + cut);
-  }
-  if (table.has_missing[feature]) best.offer(packing.score_of(node, left + cell[n_cuts]), first + 2 * n_cuts);
-}
 
 }  // namespace pysirus

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "forest/lines.hpp"
@@ -44,6 +45,7 @@ inline std::int64_t draw_count(const Recipe& recipe, std::uint64_t tree_key, std
 // A node's candidate features in rising order: max_features of them without replacement, by Floyd's method.
 inline void draw_candidates(std::uint64_t node_key, std::int32_t n_features, std::int32_t max_features,
                             std::int32_t* candidates) {
+  if (max_features == n_features) return std::iota(candidates, candidates + n_features, 0);
   std::int32_t n = 0;
   for (std::int32_t last = n_features - max_features; last < n_features; ++last) {
     const auto index = static_cast<std::uint64_t>(last);

@@ -10,24 +10,6 @@
 
 namespace pysirus {
 
-// The blocks that the rows of a table are in: the first and the last of them may be in other tables too.
-struct Blocks {
-  std::uint64_t first, end;
-
-  explicit Blocks(const Table& table)
-      : first(table.first_row / kDrawBlock),
-        end(table.n_rows ? (table.first_row + static_cast<std::uint64_t>(table.n_rows) - 1) / kDrawBlock + 1 : first) {}
-};
-
-// Writes the rows of the table that a block draws; returns their end.
-inline std::int64_t* draw_block(const Table& table, const BlockDraws& draws, std::uint64_t tree_key,
-                                std::uint64_t block, std::int64_t* to) {
-  const auto first = static_cast<std::int64_t>(block * kDrawBlock) - static_cast<std::int64_t>(table.first_row);
-  std::int64_t* end = draws.draw(block_key(tree_key, block), first, to);
-  if (first >= 0 && first + kDrawBlock <= table.n_rows) return end;
-  return std::remove_if(to, end, [&](std::int64_t row) { return row < 0 || row >= table.n_rows; });
-}
-
 // Asks for memory that will be read soon.
 inline void fetch([[maybe_unused]] const void* memory) {
 #if defined(__GNUC__)
@@ -48,23 +30,21 @@ struct Entries {
 // x 20 trees that draw 5,000 rows, one after the other, spend half of their time waiting for rows.
 class TreesAtOnce {
  public:
-  TreesAtOnce(const Table& table, const Recipe& recipe, const RowsOfPairs& all)
-      : table_(table), draws_(recipe), all_(all), blocks_(table),
+  TreesAtOnce(const Table& table, const Recipe& recipe, const Kernel& kernel, const RowsOfPairs& all)
+      : draws_(table, recipe, kernel), all_(all),
         with_rows_(!all.packing().fits() ||
-                   (table.n_rows / kDrawBlock + 2) * draws_.most() >= static_cast<std::int64_t>(Packing::kMostDraws)) {}
+                   draws_.room(table.n_rows / kDrawBlock + 2) >= static_cast<std::int64_t>(Packing::kMostDraws)) {}
 
   void draw(std::uint64_t seed, std::uint64_t first_tree, std::int64_t n_trees) {
     trees_.resize(static_cast<std::size_t>(n_trees));
     for (Entries& tree : trees_) tree.tree_key = tree_key(seed, first_tree++), tree.size = 0;
     rows_.resize(trees_.size());
-    for (Rows& rows : rows_) rows.begin.resize(kBlocks * static_cast<std::size_t>(draws_.most()));
-    for (std::uint64_t block = blocks_.first; block < blocks_.end; block += kBlocks) {
-      const std::uint64_t end = std::min(blocks_.end, block + kBlocks);
+    for (Rows& rows : rows_) rows.begin.resize(static_cast<std::size_t>(draws_.room(kBlocks)));
+    for (std::uint64_t block = draws_.first_block(); block < draws_.end_block(); block += kBlocks) {
+      const std::uint64_t end = std::min(draws_.end_block(), block + kBlocks);
       for (std::size_t t = 0; t < trees_.size(); ++t) {
-        std::int64_t* to = rows_[t].begin.data();
-        for (std::uint64_t own = block; own < end; ++own) to = draw_block(table_, draws_, trees_[t].tree_key, own, to);
-        rows_[t].end = to;
-        for (const std::int64_t* row = rows_[t].begin.data(); row < to; ++row) fetch(all_.of(*row));
+        rows_[t].end = draws_.draw(trees_[t].tree_key, block, end, rows_[t].begin.data());
+        for (const std::int64_t* row = rows_[t].begin.data(); row < rows_[t].end; ++row) fetch(all_.of(*row));
       }
       for (std::size_t t = 0; t < trees_.size(); ++t) take(trees_[t], rows_[t].begin.data(), rows_[t].end);
     }
@@ -73,7 +53,7 @@ class TreesAtOnce {
   const Entries& operator[](std::int64_t tree) const { return trees_[static_cast<std::size_t>(tree)]; }
 
  private:
-  static constexpr std::uint64_t kBlocks = 32;  // that are drawn before their rows are read
+  static constexpr std::int64_t kBlocks = 32;  // that are drawn before their rows are read
 
   // What some blocks have drawn.
   struct Rows {
@@ -110,10 +90,8 @@ class TreesAtOnce {
     }
   }
 
-  const Table& table_;
   const BlockDraws draws_;
   const RowsOfPairs& all_;
-  const Blocks blocks_;
   const bool with_rows_;
   std::vector<Rows> rows_;  // [tree]
   std::vector<Entries> trees_;

@@ -107,6 +107,9 @@ struct Vector {
   friend Vector operator>>(const Vector& a, int n) {
     return a.template each<T>([&](T x, int) { return x >> n; });
   }
+  friend Vector operator>>(const Vector& a, const Vector& b) {
+    return a.template each<T>([&](T x, int i) { return x >> b[i]; });
+  }
   Vector operator~() const {
     return each<T>([](T x, int) { return ~x; });
   }

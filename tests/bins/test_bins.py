@@ -14,6 +14,7 @@ from pysirus._bins.cuts import bin_table, find_cuts
 from pysirus._data.column import Column
 from pysirus._data.table import read_table
 from pysirus._families.responses import IntegerRows, NumberResponse
+from pysirus._runtime.sums import group_sums
 
 FINITE = st.floats(-1e12, 1e12, allow_subnormal=False)
 
@@ -227,6 +228,15 @@ def test_bins_of_many_cuts_are_those_of_a_search(n_cuts, rng):
     bins = np.zeros(len(values), np.uint8)
     _core.encode(values, cuts, 255, bins)
     assert bins.tolist() == np.where(np.isnan(values), 255, np.searchsorted(cuts, values, side="right")).tolist()
+
+
+@pytest.mark.parametrize("n_rows", [0, 1, 3, 4, 257, 1000])
+def test_bins_are_counted_as_numpy_counts_them(rng, n_rows):
+    bins = rng.integers(0, 256, size=(2, n_rows), dtype=np.uint8)
+    assert _core.count_bins(bins[0]).tolist() == np.bincount(bins[0], minlength=256).tolist()
+    few = bins.T[:, 0] % 5  # not in one piece
+    assert group_sums(few, None, 7).tolist() == np.bincount(few, minlength=7).tolist()
+    assert group_sums(few, np.ones(n_rows, np.int64), 7).tolist() == group_sums(few, None, 7).tolist()
 
 
 def test_recoded_bins_are_those_of_the_table(rng):

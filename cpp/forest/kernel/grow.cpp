@@ -4,6 +4,7 @@
 #include "forest/kernel.hpp"
 
 #include "forest/kernel/draw.hpp"
+#include "forest/kernel/drawn.hpp"
 #include "forest/kernel/histogram.hpp"
 #include "forest/kernel/lanes.hpp"
 #include "forest/kernel/lines.hpp"
@@ -435,6 +436,7 @@ void answer_level(const Job& job, const LevelView& level, std::int64_t first, co
 
 }  // namespace
 
-const Kernel kernel = {start_block, enter_level, sum_rows, add_sums, split_level, answer_level};
+const Kernel kernel = {start_block, enter_level,  sum_rows,    add_sums,
+                       split_level, answer_level, draw_blocks, score_cuts};
 
 }  // namespace pysirus::PYSIRUS_ISA

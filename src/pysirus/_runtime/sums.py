@@ -20,6 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pysirus import _core
+
 Floats = NDArray[np.float64]
 
 PRODUCTS = 1 << 16  # of numbers that are held at a time: they stay in the cache
@@ -220,6 +222,8 @@ def _blocks(n_rows: int) -> Iterator[slice]:
 
 def group_sums(groups: NDArray[Any], integers: NDArray[np.int64] | None, n_groups: int) -> NDArray[np.int64]:
     """Exact sums of integers by group, below 2**62 in size; None counts rows."""
+    if integers is None and groups.dtype == np.uint8:  # NumPy makes long integers of them first
+        return _core.count_bins(np.ascontiguousarray(groups))[:n_groups]
     if integers is None:
         return np.bincount(groups, minlength=n_groups)
     sums = np.zeros((2, n_groups), dtype=np.int64)
