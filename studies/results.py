@@ -159,6 +159,15 @@ def markdown(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(f"| {' | '.join(line)} |" for line in lines)
 
 
+def put(path: Path, name: str, text: str) -> None:
+    """Write a part of a page between its marks, ``<!-- name -->`` and ``<!-- end -->``."""
+    head, mark, rest = path.read_text(encoding="utf-8").partition(f"<!-- {name} -->\n")
+    _, end, rest = rest.partition("<!-- end -->")
+    if not mark or not end:
+        raise SystemExit(f"{path.name} has no place for {name}")
+    write_text(path, f"{head}{mark}{text}\n{end}{rest}")
+
+
 def version_of(study: Study) -> int:
     """Of the oldest results that pysirus had a part in."""
     return min((f.about.get("results", 1) for f in study.values() if "pysirus" in f.about), default=RESULTS)

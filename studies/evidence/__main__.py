@@ -9,18 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from pysirus._runtime.output import write_text
-from studies.evidence import coverage, datasets, ideal, laws, support, tables
-from studies.results import CHANGES, RESULTS
+from studies.evidence import coverage, datasets, ideal, laws, repetitions, support, tables
+from studies.results import CHANGES, RESULTS, put
 
 FOLDER = Path(__file__).parent / "results"
 DOCS = Path(__file__).parents[2] / "docs"
-PAGES = {"ideal": "tuning.md"}  # of a part; others are in evidence.md
+PAGES = {"ideal": "tuning.md", "repetitions": "tuning.md"}  # of a part; others are in evidence.md
 PARTS: dict[str, tuple[Callable[[], Iterator[dict[str, Any]]], Callable[[list[dict[str, Any]]], str]]] = {
     "returns": (laws.measure_all, tables.returns),
     "fresh": (laws.measure_fresh, tables.returns),
     "stability": (datasets.measure_all, tables.stability),
     "coverage": (coverage.measure_all, tables.coverage),
     "ideal": (ideal.measure_all, tables.ideal),
+    "repetitions": (repetitions.measure_all, tables.repetitions),
     "support": (support.measure_all, tables.support),
 }
 
@@ -42,14 +43,10 @@ def write(parts: list[str]) -> None:
         if found["results"] != RESULTS:
             raise SystemExit(f"{part} is of results version {found['results']}: {CHANGES[found['results'] + 1]}")
         path = DOCS / PAGES.get(part, "evidence.md")
-        head, mark, rest = path.read_text(encoding="utf-8").partition(f"<!-- {part} -->\n")
-        _, end, rest = rest.partition("<!-- end -->")
-        if not mark or not end:
-            raise SystemExit(f"{path.name} has no place for {part}")
         if part == "fresh":
             every = json.loads((FOLDER / "returns.json").read_text(encoding="utf-8"))["cells"] + found["cells"]
             tables.draw_returns(every, DOCS / "images" / "evidence-returns.png")
-        write_text(path, f"{head}{mark}{PARTS[part][1](found['cells'])}\n{end}{rest}")
+        put(path, part, PARTS[part][1](found["cells"]))
 
 
 def main(arguments: list[str]) -> None:

@@ -138,4 +138,35 @@ def ideal(cells: Cells) -> str:
     for form in dict.fromkeys(cell["form"] for cell in cells):
         every = np.mean([cell["points"] for cell in cells if cell["form"] == form], axis=0)
         rows.append(["mean", form, *("{:.1f}, {:.3f}, {:.2f}".format(*every[k]) for k in order)])
-    return markdown(["dataset", "list", *(words[k] for k in order)], rows)
+    table = markdown(["dataset", "list", *(words[k] for k in order)], rows)
+    by_target = [k for k, (target, weight) in enumerate(POINTS) if weight == 1.0]
+    by_weight = [k for k, (target, weight) in enumerate(POINTS) if target == 0.9]
+    return (
+        f"{table}\n\nOn average over the datasets, another target changes {_most(cells, by_target)}; another weight "
+        f"changes {_most(cells, by_weight)}."
+    )
+
+
+def _most(cells: Cells, points: list[int]) -> str:
+    """The largest change of mean error and stability from the default to other points."""
+    default, changes = POINTS.index((0.9, 1.0)), []
+    for form in dict.fromkeys(cell["form"] for cell in cells):
+        every = np.mean([cell["points"] for cell in cells if cell["form"] == form], axis=0)
+        changes.append(np.abs(every[points] - every[default]).max(axis=0))
+    _, error, stable = np.max(changes, axis=0)
+    return f"the error by at most {error:.2f} and the stability between folds by at most {stable:.2f}"
+
+
+def repetitions(cells: Cells) -> str:
+    """How often folds are repeated by default, and the distance to the ideal point then and after ten repetitions."""
+    by_table: dict[str, list[str]] = {}
+    for cell in cells:
+        (n_repeats, away), (_, after_ten) = cell["default"], cell["ten"]
+        row = by_table.setdefault(cell["dataset"], [cell["dataset"], f"{cell['n_rows']:,}"])
+        row += [f"{n_repeats}", f"{away:.3f}", f"{after_ten:.3f}"]
+    parts = [f"{form}: {name}" for form in ("one stage", "stages") for name in ("repetitions", "distance", "after ten")]
+    change = max(abs(cell["default"][1] - cell["ten"][1]) for cell in cells)
+    return (
+        f"{markdown(['table', 'rows', *parts], list(by_table.values()))}\n\nTen repetitions change the distance by at "
+        f"most {change:.3f}."
+    )

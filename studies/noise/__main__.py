@@ -3,7 +3,8 @@
 ``python -m studies.noise``: 20 tables of 300 x 10 for each law. Half of the columns are normal, the others uniform.
 The target is normal noise, plus a signal that has a fifth of its variance: a slope in one column, slopes in three, or a
 step in one. Each is tuned (``SirusRegressorCV``) and cross-validated at ten rules (``fit --cv``). A line for each table
-goes to ``studies/noise/results.csv``; stop it at any time, it goes on where it stopped.
+goes to ``studies/noise/results.csv``; stop it at any time, it goes on where it stopped. ``--write`` puts the counts
+into docs/tuning.md, and fits nothing.
 """
 
 from __future__ import annotations
@@ -22,8 +23,10 @@ from numpy.typing import NDArray
 from pysirus import SirusRegressor, SirusRegressorCV
 from pysirus._model.held_out import LEAST_SIGNAL
 from studies.results import RESULTS as VERSION
+from studies.results import markdown, put
 
 RESULTS = Path(__file__).with_name("results.csv")
+PAGE = Path(__file__).parents[2] / "docs" / "tuning.md"
 N_ROWS, N_COLUMNS, N_TABLES = 300, 10, 20
 R2 = 0.2  # of the signal
 Floats = NDArray[np.float64]
@@ -32,6 +35,12 @@ LAWS: dict[str, Callable[[Floats], Floats] | None] = {
     "slope": lambda X: X[:, 0],
     "slopes": lambda X: X[:, 0] + X[:, 1] - X[:, 5],
     "step": lambda X: (X[:, 0] > 0).astype(np.float64),
+}
+TITLES = {
+    "noise": "pure noise",
+    "slope": f"R² {R2}, a slope in one column",
+    "slopes": f"R² {R2}, slopes in three columns",
+    "step": f"R² {R2}, a step in one column",
 }
 
 
@@ -81,14 +90,34 @@ def read_outcomes(path: Path) -> list[Outcome]:
     ]
 
 
+def count(outcomes: list[Outcome], law: str) -> tuple[int, int, int]:
+    """Tables of a law, and of how many tuning and cross-validation say that nothing was learned."""
+    own = [o for o in outcomes if o.law == law]
+    tuned = sum(o.tuned <= 0 or o.tuned_signal <= LEAST_SIGNAL for o in own)
+    return len(own), tuned, sum(o.cv <= 0 or o.cv_signal <= LEAST_SIGNAL for o in own)
+
+
+def table(outcomes: list[Outcome]) -> str:
+    """What the page shows: the counts, and how the signal of noise varies."""
+    counts = {law: count(outcomes, law) for law in LAWS}
+    rows = [[TITLES[law], *map(str, counts[law])] for law in LAWS]
+    noise = [o for o in outcomes if o.law == "noise"]
+    tuned, plain = (np.std(own, ddof=1) for own in ([o.tuned_signal for o in noise], [o.cv_signal for o in noise]))
+    n_tables = min(n for n, *_ in counts.values())
+    return (
+        f"{markdown(['target', 'tables', 'tuned', '`fit --cv`, 10 rules'], rows)}\n\nOn the tables of pure noise, the "
+        f"test statistic has a standard deviation of {tuned:.1f} (tuned) and {plain:.1f} (`fit --cv`); 1 is intended. "
+        f"So few tables say little about rare mistakes: even if none of {n_tables} is wrong, the error rate may be as "
+        f"high as {1 - 0.05 ** (1 / n_tables):.0%} (95% confidence)."
+    )
+
+
 def summary(outcomes: list[Outcome]) -> str:
     """Of how many tables of each law it is said that nothing was learned."""
     lines = []
     for law in LAWS:
-        own = [o for o in outcomes if o.law == law]
-        tuned = sum(o.tuned <= 0 or o.tuned_signal <= LEAST_SIGNAL for o in own)
-        plain = sum(o.cv <= 0 or o.cv_signal <= LEAST_SIGNAL for o in own)
-        lines.append(f"{law}: {len(own)} tables; nothing learned, says tuning, of {tuned}, cross-validation of {plain}")
+        n_tables, tuned, plain = count(outcomes, law)
+        lines.append(f"{law}: {n_tables} tables; nothing learned, says tuning, of {tuned}, cross-validation of {plain}")
     return "\n".join(lines)
 
 
@@ -99,8 +128,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--trees", type=int, help="a fixed number, for less time; by default as many as it takes")
     parser.add_argument("--repeats", type=int, default=10)
     parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--write", action="store_true", help="write the table of docs/tuning.md from the results")
     wanted = parser.parse_args(arguments)
     outcomes = read_outcomes(wanted.results)
+    if wanted.write:
+        put(PAGE, "noise", table(outcomes))
+        return 0
     done = {(o.law, o.table) for o in outcomes}
     with wanted.results.open("a", encoding="utf-8", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")
