@@ -18,7 +18,7 @@ namespace pysirus {
 
 // Tables up to this size are sorted once: five bytes a bin and a little. Eleven with weights; with more than three
 // numbers a row, tables are to be that much smaller.
-constexpr std::int64_t kKeptBins = 1 << 23;
+constexpr std::int64_t kKeptBins = 1 << 25;
 
 // The digits of a number: a byte each, the lowest first.
 constexpr std::uint32_t digits_of(std::int64_t number) {
