@@ -26,10 +26,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-
-from benchmarks.scale import write_table
+import pyarrow as pa
+import pyarrow.parquet as pq
 
 THREADS = 2
+FILES, GROUPS = 10, 5  # Parquet files, and row groups of each
 MANY = 100_000  # rows of the made-up table
 CREDIT = "credit_data"
 MOST_TIMES, MOST_SECONDS, MOST_GROWTH, MOST_BYTES = 1.5, 8.0, 6.0, 2e9  # what is aimed at
@@ -45,9 +46,9 @@ class Run(NamedTuple):
     said: str
 
 
-def made_up(n_rows: int) -> Problem:
+def made_up(n_rows: int, seed: int = 0) -> Problem:
     """Two classes by steps, a bend and an interaction, and columns that say nothing."""
-    rng = np.random.default_rng(0)
+    rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_rows, 20))
     score = X[:, 0] + np.abs(X[:, 1]) + X[:, 2] * (X[:, 3] > 0) + 0.5 * X[:, 4]
     return pd.DataFrame(X, columns=[f"x{i}" for i in range(20)]), rng.random(n_rows) < 1 / (1 + np.exp(-score))
@@ -71,7 +72,7 @@ def tune(X: pd.DataFrame, y: Any) -> str:
     from pysirus import SirusClassifierCV
 
     model = SirusClassifierCV(n_stages="auto", n_jobs=THREADS, random_state=0).fit(X, y)
-    return f"{len(model.rules_)} rules, {model.path_.n_repeats} repetitions, {model.model_.facts['n_trees']:,} trees"
+    return said_of(model)
 
 
 def boost_shapes(X: pd.DataFrame, y: Any, **options: Any) -> str:
@@ -147,15 +148,31 @@ def fit_method(method: str, problem: str) -> Run:
         return measured(lambda: METHODS[method][0](X, y))
 
 
+def write_files(folder: Path, n_rows: int) -> None:
+    """The same problem in Parquet files of several row groups."""
+    for file in range(FILES):
+        some = made_up(n_rows // (FILES * GROUPS), file * GROUPS)
+        schema = pa.Schema.from_pandas(some[0].assign(y=some[1]), preserve_index=False)
+        with pq.ParquetWriter(folder / f"{file}.parquet", schema, compression="none") as writer:
+            for group in range(GROUPS):
+                X, y = made_up(n_rows // (FILES * GROUPS), file * GROUPS + group)
+                writer.write_table(pa.Table.from_pandas(X.assign(y=y), schema, preserve_index=False))
+
+
 def fit_files(folder: Path) -> Run:
     """Tuned and staged, from Parquet."""
-    from pysirus import SirusRegressorCV
+    from pysirus import SirusClassifierCV
 
     def call() -> str:
-        model = SirusRegressorCV(n_stages="auto", n_jobs=THREADS, random_state=0).fit_files(folder, "y")
-        return f"{len(model.rules_)} rules, {model.path_.n_repeats} repetitions"
+        model = SirusClassifierCV(n_stages="auto", n_jobs=THREADS, random_state=0).fit_files(folder, "y")
+        return said_of(model)
 
     return measured(call)
+
+
+def said_of(model: Any) -> str:
+    """What a tuned model has, and what it took."""
+    return f"{len(model.rules_)} rules, {model.path_.n_repeats} repetitions, {model.model_.facts['n_trees']:,} trees"
 
 
 def run(title: str, call: Callable[..., Run], *given: Any) -> Run:
@@ -191,7 +208,7 @@ def main(arguments: list[str] | None = None) -> int:
     print(f"{'':42}{'seconds':>9}{'processor':>11}{'peak MB':>9}")
     if wanted.files:
         with tempfile.TemporaryDirectory() as folder:
-            write_table(Path(folder), wanted.files, 20)
+            write_files(Path(folder), wanted.files)
             _aim("GB", run(f"{wanted.files:,} x 20, files", fit_files, Path(folder)).peak / 1e9, MOST_BYTES / 1e9)
     elif wanted.rows:
         few, many = (run(f"{n}, pysirus, tuned", fit_method, "pysirus, tuned", str(n)) for n in (MANY, wanted.rows))
