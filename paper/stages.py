@@ -1,19 +1,22 @@
-"""Which form of stages is best? ``python -m paper.stages [--datasets ...] [--repeats N]``: datasets in, tables out.
+"""Which form of stages is best? ``python -m paper.stages``: datasets in, the tables of docs/stages-study.md out.
 
 Every form is measured on the same folds with the same seeds, and reported where it comes nearest to (no error, a
-stability of 0.9) with at most 25 rules. The tables of docs/stages-study.md come from here. Results are kept as soon as
-they are computed; the same command continues where it stopped.
+stability of 0.9) with at most 25 rules. Results are kept as soon as they are computed; the same command goes on where
+it stopped.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import os
+import re
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
-from itertools import islice
+from itertools import islice, repeat
 from pathlib import Path
 from typing import Any, cast
 
@@ -21,7 +24,6 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold
 
-import pysirus
 from paper.problems import load, unavailable
 from paper.published import DATASETS
 from pysirus import SirusRegressor
@@ -41,7 +43,11 @@ from pysirus._terms.allowed import Span
 from pysirus._terms.rule import Rule, rules_of
 from pysirus._weights.moments import gram_of, rule_moments
 from pysirus._weights.weighted import holds_in_bins, ridge_weights, with_outputs
+from studies.results import RESULTS, say
 
+ROOT = Path(__file__).parents[1]
+KEPT, PAGE = ROOT / "paper" / "stages.json", ROOT / "docs" / "stages-study.md"
+PART = re.compile(r"(<!-- figures: forms -->\n).*?(<!-- end -->)", re.DOTALL)
 MAX_RULES = 25
 THRESHOLDS = (0.25, 0.18, 0.13, 0.10, 0.08, 0.06, 0.05)  # the values of p0 that are tried
 FIRST_GRID = -1  # the penalties of one stage end at 10 to this power of the largest variance
@@ -66,34 +72,60 @@ class Form:
     least_rows: int = 0  # inside and outside of a correction; the package asks for five
 
 
-SAMPLED: dict[str, Any] = {"per_stage": 1, "all_features": True, "samples": 0.3, "lowest": -3, "n_trees": 2_000}
-FORMS = (
-    Form("one stage", one_stage=True),
-    *(Form(f"{k} rules a stage", per_stage=k) for k in (2, 3, 4, 6)),
-    Form("common p0", common_p0=True),
-    Form("shrinkage 0.9", shrinkage=0.9),
-    Form("shrinkage 0.9, 2 rules a stage", shrinkage=0.9, per_stage=2),
-    Form("shrinkage 0.9 for the forest only", shrinkage=0.9, outputs="residual"),
-    Form("shrinkage 0.8", shrinkage=0.8),
-    Form("shrinkage 0.8, 2 rules a stage", shrinkage=0.8, per_stage=2),
-    Form("shrinkage 0.8, 4 rules a stage", shrinkage=0.8, per_stage=4),
-    Form("shrinkage 0.8 for the forest only", shrinkage=0.8, outputs="residual"),
-    Form("shrinkage 0.5", shrinkage=0.5),
-    Form("0.9, 2 rules, penalty from 1/10", shrinkage=0.9, per_stage=2, lowest=-1),
-    Form("0.9, 2 rules, penalty from 1/1000", shrinkage=0.9, per_stage=2, lowest=-3),
-    Form("0.9, 2 rules, 16,000 trees", shrinkage=0.9, per_stage=2, n_trees=16_000),
-    Form("mean responses", outputs="response"),
-    Form("only new weights", refit=False),
-    Form("penalty from 1/10", lowest=-1),
-    Form("penalty from 1/1000", lowest=-3),
-    Form("penalty from 1/10000", lowest=-4),
-    Form("1,000 trees", n_trees=1_000),
-    Form("16,000 trees", n_trees=16_000),
-    Form("0.9, 1 rule", shrinkage=0.9, per_stage=1),
-    Form("0.9, 1 rule, all features", shrinkage=0.9, per_stage=1, all_features=True),
-    Form("0.9, 1 rule, all features, 0.3 of the rows", shrinkage=0.9, **SAMPLED),
-    Form("0.85, 1 rule, all features, 0.3 of the rows", shrinkage=0.85, **SAMPLED),
-)
+# That of the package; a change is named by what is different.
+PACKAGE: dict[str, Any] = {
+    "per_stage": 1,
+    "shrinkage": 0.85,
+    "all_features": True,
+    "samples": 0.3,
+    "lowest": -3,
+    "n_trees": 2_000,
+    "least_rows": 5,
+}
+
+
+def changed(name: str, **changes: Any) -> Form:
+    """A form that differs from the package in one thing."""
+    return Form(name, **PACKAGE | changes)
+
+
+FORMS = {
+    "from three rules a stage": (
+        Form("one stage", one_stage=True),
+        *(Form(f"{k} rules a stage", per_stage=k) for k in (2, 3, 4, 6)),
+        Form("common p0", common_p0=True),
+        Form("shrinkage 0.9", shrinkage=0.9),
+        Form("shrinkage 0.9 for the forest only", shrinkage=0.9, outputs="residual"),
+        Form("shrinkage 0.8", shrinkage=0.8),
+        Form("shrinkage 0.8 for the forest only", shrinkage=0.8, outputs="residual"),
+        Form("shrinkage 0.5", shrinkage=0.5),
+        Form("mean responses", outputs="response"),
+        Form("only new weights", refit=False),
+        Form("penalty from 1/10", lowest=-1),
+        Form("penalty from 1/1000", lowest=-3),
+        Form("1,000 trees", n_trees=1_000),
+        Form("16,000 trees", n_trees=16_000),
+        Form("shrinkage 0.9, 2 rules a stage", shrinkage=0.9, per_stage=2),
+    ),
+    "from the package": (
+        changed("the package"),
+        changed("2 rules a stage", per_stage=2),
+        changed("shrinkage 1", shrinkage=1.0),
+        changed("shrinkage 0.95", shrinkage=0.95),
+        changed("shrinkage 0.8", shrinkage=0.8),
+        changed("all of the rows", samples=1.0),
+        changed("1/2 of the rows", samples=0.5),
+        changed("1/5 of the rows", samples=0.2),
+        changed("1/10 of the rows", samples=0.1),
+        changed("a third of the features", all_features=False),
+        changed("a third of the features, all of the rows", all_features=False, samples=1.0),
+        changed("penalty from 1/100", lowest=-2),
+        changed("penalty from 1/10000", lowest=-4),
+        changed("1,000 trees", n_trees=1_000),
+        changed("8,000 trees", n_trees=8_000),
+        changed("any number of rows inside and outside", least_rows=0),
+    ),
+}
 
 
 @dataclass(frozen=True)
@@ -216,23 +248,23 @@ def measure_fold(
         for p0 in THRESHOLDS:
             lists = list(staged_lists(training, form, p0))
             ends.append(len(lists))
-            end = look(lists[-1:], held_out, y)
-            errors += end.held_out_loss.losses.floats.tolist() or [float(((y - mean) ** 2).sum())]
-            in_use += end.in_use or (frozenset(),)
+            end = look(lists[-1:], held_out, y) if lists else None
+            errors += end.held_out_loss.losses.floats.tolist() if end else [float(((y - mean) ** 2).sum())]
+            in_use += end.in_use if end else (frozenset(),)
             lowest.append(p0)
         return GrowingList(tuple(in_use), tuple(lowest), _judged(y, errors), _NO_TERMS), ends
     lists = list(plain_lists(training, form) if form.one_stage else staged_lists(training, form, None))
     return look(lists, held_out, y), [max(rule.stage for rule in each.rules) for each in lists]
 
 
-def measure(name: str, repeat: int, form: Form) -> dict[str, Any]:
+def measure(name: str, number: int, form: Form) -> dict[str, Any]:
     """A form on ten folds: rules, error, stability and stages of every step, and what it took."""
     start = time.process_time()
     problem, estimator = load(name), SirusRegressor(random_state=0)
     table, response, _ = estimator._read(problem.X, problem.y, None)
     folds, stages = [], []
-    for i, (train, test) in enumerate(KFold(10, shuffle=True, random_state=repeat).split(problem.X)):
-        training = bin_rows(table.take(train), response.take(train), "", Settings(seed=1_000 * repeat + i))
+    for i, (train, test) in enumerate(KFold(10, shuffle=True, random_state=number).split(problem.X)):
+        training = bin_rows(table.take(train), response.take(train), "", Settings(seed=1_000 * number + i))
         held_out = recode_table(table.take(test), training.features)
         growing, n_stages = measure_fold(training, form, held_out, problem.y[test])
         folds.append(growing)
@@ -258,44 +290,78 @@ def best(results: list[dict[str, Any]]) -> dict[str, float]:
     return {k: float(v[step]) for k, v in mean.items()} | {"distance": float(distance[step])}
 
 
-def tables(found: dict[tuple[str, str], list[dict[str, Any]]], datasets: list[str]) -> str:
-    """Distances of all forms, then rules, error, stability and stages of each at its best."""
-    points = {key: best(results) for key, results in found.items()}
-    names = "| form | " + " | ".join(datasets) + " |"
-    bars = "|---" + "|---:" * len(datasets) + "|"
-    lines = ["Distance to (0, 0.9) at the best point", "", f"{names} mean |", f"{bars}---:|"]
-    for form in FORMS:
-        values = [points[name, form.name]["distance"] for name in datasets]
-        lines.append(f"| {form.name} | " + " | ".join(f"{v:.3f}" for v in [*values, np.mean(values)]) + " |")
-    lines += ["", "Rules, error, stability (stages) there", "", names, bars]
-    for form in FORMS:
-        cells = [points[name, form.name] for name in datasets]
-        texts = [f"{c['n_rules']:.1f}, {c['error']:.3f}, {c['stability']:.2f} ({c['n_stages']:.0f})" for c in cells]
-        lines.append(f"| {form.name} | " + " | ".join(texts) + " |")
-    seconds = sum(result["seconds"] for results in found.values() for result in results)
-    return "\n".join([*lines, "", f"{seconds:.0f} s of processor time, pysirus {pysirus.__version__}"])
+# A table and a form, by the heading that it stands under: what it gives at its best point.
+Job = tuple[str, str, Form]
+
+
+def compute(job: Job, repeats: int) -> dict[str, float]:
+    """A form on a dataset."""
+    warnings.filterwarnings("ignore", message=".*unseen category.*")
+    name, _, form = job
+    results = [measure(name, number, form) for number in range(repeats)]
+    return best(results) | {"seconds": sum(result["seconds"] for result in results)}
+
+
+def read(repeats: int) -> dict[tuple[str, str, str], dict[str, float]]:
+    """The results that are there, of this version and so many repetitions."""
+    if not KEPT.exists():
+        return {}
+    document = json.loads(KEPT.read_text(encoding="utf-8"))
+    if (document["results"], document["repeats"]) != (RESULTS, repeats):
+        return {}
+    return {tuple(key): found for key, found in document["cells"]}
+
+
+def keep(found: Mapping[tuple[str, str, str], dict[str, float]], repeats: int) -> None:
+    """Write the results, a line each."""
+    cells = ",\n".join(json.dumps([key, {k: round(v, 5) for k, v in own.items()}]) for key, own in found.items())
+    write_text(KEPT, f'{{"results": {RESULTS}, "repeats": {repeats}, "cells": [\n{cells}\n]}}\n')
+
+
+def tables(found: Mapping[tuple[str, str, str], dict[str, float]], repeats: int) -> str:
+    """Distances of all forms; folded, the rules, errors, stability and stages of each at its best."""
+    datasets = list(dict.fromkeys(name for name, _, _ in found))
+    head = " | ".join(name.title() for name in datasets)
+    bars = "---:|" * len(datasets)
+    lines = []
+    for heading, forms in FORMS.items():
+        lines += [f"**Changes {heading}**, distance to (0, 0.9):", "", f"| form | {head} | mean |", f"|---|{bars}---:|"]
+        for form in forms:
+            values = [found[name, heading, form.name]["distance"] for name in datasets]
+            cells = " | ".join(f"{value:.3f}" for value in [*values, float(np.mean(values))])
+            lines.append(f"| {form.name} | {cells} |")
+        summary = f"Changes {heading}: rules, error, stability (stages)"
+        lines += ["", f"<details><summary>{summary}</summary>", "", f"| form | {head} |", f"|---|{bars}"]
+        for form in forms:
+            points = [found[name, heading, form.name] for name in datasets]
+            texts = [
+                f"{c['n_rules']:.1f}, {c['error']:.3f}, {c['stability']:.2f} ({c['n_stages']:.0f})" for c in points
+            ]
+            lines.append(f"| {form.name} | {' | '.join(texts)} |")
+        lines += ["", "</details>", ""]
+    minutes = sum(own["seconds"] for own in found.values()) / 60
+    lines.append(f"10 folds, {repeats} repetitions, {minutes:.0f} minutes of processor time. {say(RESULTS)}")
+    return "\n".join(lines)
 
 
 def main() -> None:
-    """Measure what is not there yet, print the tables."""
+    """Measure what is not there yet, and write the tables of the page."""
     parser = argparse.ArgumentParser("python -m paper.stages", description=__doc__)
-    parser.add_argument("--datasets", nargs="+", default=list(DATASETS), choices=DATASETS, metavar="NAME")
-    parser.add_argument("--repeats", type=int, default=1, help="repetitions of the ten folds (default: 1)")
-    parser.add_argument("--results", type=Path, default=Path(__file__).parent / "results" / "stages")
+    parser.add_argument("--repeats", type=int, default=2, help="repetitions of the ten folds (default: 2)")
+    parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="processes")
+    parser.add_argument("--write", action="store_true", help="write the page from the results that are there")
     arguments = parser.parse_args()
-    warnings.filterwarnings("ignore", message=".*unseen category.*")
-    arguments.results.mkdir(parents=True, exist_ok=True)
-    datasets = [name for name in arguments.datasets if not unavailable(name)]
-    found: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for name in datasets:
-        for form in FORMS:
-            for repeat in range(arguments.repeats):
-                slug = form.name.replace(" ", "-").replace("/", "of").replace(",", "")
-                path = arguments.results / f"{name}-{slug}-{repeat}.json"
-                if not path.exists():
-                    write_text(path, json.dumps(measure(name, repeat, form)) + "\n")
-                found.setdefault((name, form.name), []).append(json.loads(path.read_text(encoding="utf-8")))
-    print(tables(found, datasets))
+    datasets = [name for name in DATASETS if not unavailable(name)]
+    wanted = [(name, heading, form) for name in datasets for heading, forms in FORMS.items() for form in forms]
+    found = read(arguments.repeats)
+    todo = [] if arguments.write else [job for job in wanted if (*job[:2], job[2].name) not in found]
+    with ProcessPoolExecutor(arguments.jobs) as pool:
+        for job, own in zip(todo, pool.map(compute, todo, repeat(arguments.repeats))):
+            found[(*job[:2], job[2].name)] = own
+            keep(found, arguments.repeats)
+            print(*job[:2], job[2].name, f"{own['distance']:.3f}", flush=True)
+    text = PAGE.read_text(encoding="utf-8")
+    write_text(PAGE, PART.sub(lambda marks: f"{marks[1]}\n{tables(found, arguments.repeats)}\n\n{marks[2]}", text))
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ PAGES: dict[str, str | None] = {
     "docs/constraints.md": "studies/constraints/results.json",
     "docs/decisions.md": "studies/constraints/prices.json",
     "docs/tuning.md": "studies/noise/results.csv",
-    "docs/stages-study.md": None,
+    "docs/stages-study.md": "paper/stages.json",
     "docs/post-treatment.md": "paper/post_treatment.json",
     "docs/stages.md": "paper/results.jsonl",
 }

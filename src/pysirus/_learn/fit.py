@@ -110,10 +110,10 @@ def learn_sample(put_in_bins: PutInBins, plan: FitPlan) -> Model:
 # of these residuals inside and outside. Then all weights are fitted again together on the response. One stage is the
 # paper.
 
-# The share of the rows that a tree on residuals draws. Trees that try every feature find what corrects most: the error
-# of Housing goes down from 0.21 to 0.19. With all rows drawn they are too much alike, and the most frequent path hangs
-# on a few rows (stability of Housing 0.71); with three tenths it is 0.81 again. With a tenth, or half of the rows,
-# lists are farther from the ideal on average (docs/stages-study.md).
+# The share of the rows that a tree on residuals draws. Trees that try every feature find what corrects most, but if all
+# rows are drawn they are too much alike, and the most frequent path hangs on a few rows (stability of Housing 0.73);
+# with three tenths it comes back (0.83). With a tenth, or half of the rows, lists are farther from the ideal on average
+# (docs/stages-study.md).
 STAGE_SAMPLES = 0.3
 
 # The fewest rows inside and outside of a rule of a list with stages, where no number is set: one that rests on a row or
