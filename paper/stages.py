@@ -23,6 +23,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.model_selection import KFold
+from studies.results import RESULTS, say
 
 from paper.problems import load, unavailable
 from paper.published import DATASETS
@@ -43,7 +44,6 @@ from pysirus._terms.allowed import Span
 from pysirus._terms.rule import Rule, rules_of
 from pysirus._weights.moments import gram_of, rule_moments
 from pysirus._weights.weighted import holds_in_bins, ridge_weights, with_outputs
-from studies.results import RESULTS, say
 
 ROOT = Path(__file__).parents[1]
 KEPT, PAGE = ROOT / "paper" / "stages.json", ROOT / "docs" / "stages-study.md"

@@ -23,8 +23,8 @@ from studies.results import CHANGES, FINGERPRINT, LARGE, RESULTS, say
 ROOT = Path(__file__).parents[1]
 SAID = re.compile(r"\*Results version (\d+)(?:; the code is at (\d+))?\.\*")
 FIRST = 1  # of files that say none
-# a page -> what it is written from; None for a study whose result files are not kept
-PAGES: dict[str, str | None] = {
+# a page -> what it is written from
+PAGES = {
     "README.md": "paper/results.jsonl",
     "docs/paper.md": "paper/results.jsonl",
     "docs/classes-study.md": "studies/classes/results",
@@ -77,7 +77,7 @@ def look_at(page: str, root: Path = ROOT) -> Found:
         return Found(page, FIRST, f"says its results version {len(said)} times; the form is {say(RESULTS)}")
     version, code = int(said[0][0]), said[0][1]
     newest = LARGE if page in OF_LARGE_TABLES else RESULTS
-    kept = {version} if source is None else set(versions_in(root / source))
+    kept = set(versions_in(root / source))
     if kept != {version}:
         return Found(
             page, version, f"says {version}, and {source} has {', '.join(map(str, sorted(kept))) or 'nothing'}"
