@@ -29,8 +29,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 from studies.results import put
 
 from benchmarks.clock import ROOT
@@ -38,7 +36,8 @@ from pysirus._runtime.output import write_text
 
 RESULTS, PAGE = ROOT / "benchmarks" / "results" / "beside.json", ROOT / "docs" / "benchmarks.md"
 THREADS = 2
-FILES, GROUPS = 10, 5  # Parquet files, and row groups of each
+FILES = 50
+NUMBERS, CLASSES = "numbers", "classes"
 MANY = 100_000  # rows of the made-up table
 CREDIT = "credit_data"
 MOST_TIMES, MOST_SECONDS, MOST_GROWTH, MOST_BYTES = 1.5, 8.0, 6.0, 2e9  # what is aimed at
@@ -54,12 +53,14 @@ class Run(NamedTuple):
     said: str
 
 
-def made_up(n_rows: int, seed: int = 0) -> Problem:
-    """Two classes by steps, a bend and an interaction, and columns that say nothing."""
+def made_up(n_rows: int, seed: int = 0, kind: str = CLASSES) -> Problem:
+    """Steps, a bend and an interaction, and columns that say nothing: two classes, or numbers."""
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(n_rows, 20))
     score = X[:, 0] + np.abs(X[:, 1]) + X[:, 2] * (X[:, 3] > 0) + 0.5 * X[:, 4]
-    return pd.DataFrame(X, columns=[f"x{i}" for i in range(20)]), rng.random(n_rows) < 1 / (1 + np.exp(-score))
+    names = [f"x{i}" for i in range(20)]
+    y = score + rng.normal(size=n_rows) if kind == NUMBERS else rng.random(n_rows) < 1 / (1 + np.exp(-score))
+    return pd.DataFrame(X, columns=names), y
 
 
 def credit_data() -> Problem:
@@ -156,26 +157,20 @@ def fit_method(method: str, problem: str) -> Run:
         return measured(lambda: METHODS[method][0](X, y))
 
 
-def write_files(folder: Path, n_rows: int) -> None:
-    """The same problem in Parquet files of several row groups."""
+def write_files(folder: Path, n_rows: int, kind: str) -> None:
+    """The same problem in Parquet files, a row group each."""
     for file in range(FILES):
-        some = made_up(n_rows // (FILES * GROUPS), file * GROUPS)
-        schema = pa.Schema.from_pandas(some[0].assign(y=some[1]), preserve_index=False)
-        with pq.ParquetWriter(folder / f"{file}.parquet", schema, compression="none") as writer:
-            for group in range(GROUPS):
-                X, y = made_up(n_rows // (FILES * GROUPS), file * GROUPS + group)
-                writer.write_table(pa.Table.from_pandas(X.assign(y=y), schema, preserve_index=False))
+        X, y = made_up(n_rows // FILES, file, kind)
+        X.assign(y=y).to_parquet(folder / f"{file:02}.parquet", compression=None, index=False)
 
 
-def fit_files(folder: Path) -> Run:
+def fit_files(folder: Path, kind: str) -> Run:
     """Tuned and staged, from Parquet."""
-    from pysirus import SirusClassifierCV
+    from pysirus import SirusClassifierCV, SirusRegressorCV
 
-    def call() -> str:
-        model = SirusClassifierCV(n_stages="auto", n_jobs=THREADS, random_state=0).fit_files(folder, "y")
-        return said_of(model)
-
-    return measured(call)
+    estimator = SirusRegressorCV if kind == NUMBERS else SirusClassifierCV
+    given = {"n_stages": "auto", "n_jobs": THREADS, "random_state": 0}
+    return measured(lambda: said_of(estimator(**given).fit_files(folder, "y")))
 
 
 def said_of(model: Any) -> str:
@@ -234,6 +229,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser("python -m benchmarks.beside", description=__doc__)
     parser.add_argument("--rows", type=int, help="pysirus alone, on so many rows in memory")
     parser.add_argument("--files", type=int, help="pysirus alone, on so many rows in Parquet files")
+    parser.add_argument("--kind", choices=[NUMBERS, CLASSES], default=NUMBERS, help="of these (default: numbers)")
     parser.add_argument("--write", action="store_true", help="write the table of the page, and measure nothing")
     wanted = parser.parse_args(arguments)
     if wanted.write:
@@ -243,8 +239,9 @@ def main(arguments: list[str] | None = None) -> int:
     print(f"{'':42}{'seconds':>9}{'processor':>11}{'peak MB':>9}")
     if wanted.files:
         with tempfile.TemporaryDirectory() as folder:
-            write_files(Path(folder), wanted.files)
-            _aim("GB", run(f"{wanted.files:,} x 20, files", fit_files, Path(folder)).peak / 1e9, MOST_BYTES / 1e9)
+            write_files(Path(folder), wanted.files, wanted.kind)
+            title = f"{wanted.files:,} x 20, {wanted.kind}, Parquet"
+            _aim("GB", run(title, fit_files, Path(folder), wanted.kind).peak / 1e9, MOST_BYTES / 1e9)
     elif wanted.rows:
         few, many = (run(f"{n}, pysirus, tuned", fit_method, "pysirus, tuned", str(n)) for n in (MANY, wanted.rows))
         _aim("times as long", many.seconds / few.seconds, MOST_GROWTH)
