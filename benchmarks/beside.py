@@ -179,23 +179,24 @@ def said_of(model: Any) -> str:
 
 
 def run(title: str, call: Callable[..., Run], *given: Any) -> Run:
-    """One fit in a process of its own, printed and kept."""
+    """One fit in a process of its own, printed."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as pool:
         found = pool.submit(call, *given).result()
-    keep(title, found)
     print(f"{title:42}{found.seconds:9.1f}{found.processor:11.1f}{found.peak / 1e6:9.0f}  {found.said}", flush=True)
     return found
 
 
-def keep(title: str, found: Run) -> None:
-    """Write what a fit took, in place of what it took before."""
+def kept(title: str, call: Callable[..., Run], *given: Any) -> Run:
+    """The same, written in place of what it took before."""
     from benchmarks.report import processor_name
 
+    found = run(title, call, *given)
     known = json.loads(RESULTS.read_text(encoding="utf-8")) if RESULTS.exists() else {}
     own = {"seconds": round(found.seconds, 1), "processor": round(found.processor, 1), "peak": found.peak}
     known[title] = {**own, "said": found.said, "machine": processor_name(), "load": round(os.getloadavg()[0], 1)}
     lines = ",\n".join(f"{json.dumps(name)}: {json.dumps(one)}" for name, one in known.items())
     write_text(RESULTS, f"{{\n{lines}\n}}\n")
+    return found
 
 
 def table() -> str:
@@ -216,7 +217,7 @@ def beside(problem: str) -> dict[str, Run]:
         if importlib.util.find_spec(module) is None:
             print(f"{method}: left out, {module} is not installed")
         else:
-            found[method] = run(f"{problem}, {method}", fit_method, method, problem)
+            found[method] = kept(f"{problem}, {method}", fit_method, method, problem)
     return found
 
 
@@ -241,9 +242,9 @@ def main(arguments: list[str] | None = None) -> int:
         with tempfile.TemporaryDirectory() as folder:
             write_files(Path(folder), wanted.files, wanted.kind)
             title = f"{wanted.files:,} x 20, {wanted.kind}, Parquet"
-            _aim("GB", run(title, fit_files, Path(folder), wanted.kind).peak / 1e9, MOST_BYTES / 1e9)
+            _aim("GB", kept(title, fit_files, Path(folder), wanted.kind).peak / 1e9, MOST_BYTES / 1e9)
     elif wanted.rows:
-        few, many = (run(f"{n}, pysirus, tuned", fit_method, "pysirus, tuned", str(n)) for n in (MANY, wanted.rows))
+        few, many = (kept(f"{n}, pysirus, tuned", fit_method, "pysirus, tuned", str(n)) for n in (MANY, wanted.rows))
         _aim("times as long", many.seconds / few.seconds, MOST_GROWTH)
     else:
         found = beside(str(MANY))
