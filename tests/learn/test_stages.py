@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -308,8 +307,9 @@ def test_the_study_measures_what_the_package_does(monkeypatch: pytest.MonkeyPatc
     paths = Forest(training.binned, training.response, recipe).grow_to(300).paths()
     plan = TuningPlan(ByRidge(Gaussian()), settings, 25, "stability", 1, n_stages=None)
     ours = plan.staged_lists(training, paths, recipe)
-    form = replace(study.FORMS[-1], n_trees=300, least_rows=LEAST_ROWS)
-    assert (form.per_stage, form.shrinkage, form.samples) == (PER_STAGE, SHRINKAGE, STAGE_SAMPLES)
+    form = study.changed("fewer trees", n_trees=300)
+    package = PER_STAGE, SHRINKAGE, STAGE_SAMPLES, LEAST_ROWS
+    assert (form.per_stage, form.shrinkage, form.samples, form.least_rows) == package
     theirs = list(study.staged_lists(training, form, None))
     assert len(ours) == len(theirs) == 25
     for a, b in zip(ours, theirs):
